@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hmac
+import re
 import time
 
 import numpy as np
@@ -78,9 +79,9 @@ def test_every_other_name_is_refused_without_a_token(ask, host):
 def test_serving_another_loopback_address_needs_no_token_and_says_a_url_that_works(made, monkeypatch):
     monkeypatch.delenv("HYPERLABEL_TOKEN", raising=False)
     apps = []
-    monkeypatch.setattr("uvicorn.run", lambda app, **options: apps.append(app))
-    for host, url in (("127.0.0.2", "http://127.0.0.2:5000/"), ("::1", "http://[::1]:5000/")):
-        assert url in run("serve", made["model"], "--host", host)
+    monkeypatch.setattr("hyperlabel.apps.serve.run_server", lambda app, *_: apps.append(app))
+    for host, pattern in (("127.0.0.2", r"http://127\.0\.0\.2:\d+/"), ("::1", r"http://\[::1\]:\d+/")):
+        url = re.search(pattern, run("serve", made["model"], "--host", host, "--port", "0"))[0]
         assert client(apps[-1])("GET", "/v1/projects", headers={"host": url[7:-1]}).status_code == 200
     for host in ("127.0.0.1.evil.example", "0.0.0.0", "::"):
         result = CliRunner().invoke(main, ["serve", str(made["model"]), "--host", host])

@@ -1,12 +1,14 @@
 """``hyperlabel serve``: models over HTTP, as Annif serves them, and their page, live."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hyperlabel.apps.cli._input import plain_warnings
+from hyperlabel.apps.cli._progress import show_step
 from hyperlabel.tabular.table_io import need_data
 
 
@@ -20,36 +22,45 @@ from hyperlabel.tabular.table_io import need_data
 @click.option("--max-body", default=1.0, show_default=True, type=click.FloatRange(min=0.001), help="MB.")
 @click.option("--max-batch", default=32, show_default=True, type=click.IntRange(min=1), help="Documents.")
 @click.option("--timeout", default=10.0, show_default=True, type=click.FloatRange(min=0.1), help="Seconds.")
+@click.option("--quiet", is_flag=True, help="Do not log requests on stderr, one line each.")
 def serve(models: tuple[str, ...], data: str | None, host: str, port: int, **options: Any) -> None:
-    """Serve MODELS (fitted on text alone) over HTTP by Annif's REST API v1.
+    """Serve MODELS over HTTP by Annif's REST API v1.
 
     Projects are named after the files. Beside projects, suggest, suggest-batch and learn there are explain,
-    healthz and openapi.json, and with --data the page of hyperlabel report at /. Only this machine is served
-    unless --host says otherwise; then a token is needed, which a browser asks for as a password.
+    /healthz and /v1/openapi.json, and with --data the page of hyperlabel report at /. Only this machine is
+    served unless --host says otherwise; then a token is needed, which a browser asks for as a password.
+    A model of several columns takes a row as JSON.
 
     \b
     hyperlabel serve model.hyper --data tickets.csv
     curl -d text="a text" localhost:5000/v1/projects/model/suggest
+    curl --json '{"row": {"title": "a", "size": 3}}' localhost:5000/v1/projects/model/suggest
     """  # noqa: D301 - click wants the character
     need_data(data)
     try:
-        import uvicorn
-
-        from hyperlabel.apps.serve import Limits, ServedModel, make_app, server_options
+        from hyperlabel.apps.serve import Limits, ServedModel, make_app, open_port, run_server
     except ImportError as error:
         raise ValueError("Serving needs starlette and uvicorn: pip install 'hyperlabel[serve]'.") from error
     token = _read_token(options["token_file"], host)
-    with plain_warnings():
+    # before models are read and pages drawn, which takes time
+    listener = click.get_current_context().with_resource(open_port(host, port))
+    with plain_warnings(), show_step("loading models"):
         projects = [ServedModel(model_path, learns=options["learns"]) for model_path in models]
-    page_html = _make_live_page(projects[0], data) if data else ""
+    page_html = ""
+    if data:
+        with show_step(f"judging {models[0]} on {data}"):
+            page_html = _make_live_page(projects[0], data)
     limits = Limits(int(options["max_body"] * 2**20), options["max_batch"], options["timeout"])
-    web_app = make_app(projects, page=page_html, token=token, limits=limits)
+    log = None if options["quiet"] else partial(click.echo, err=True)
+    web_app = make_app(projects, page=page_html, token=token, limits=limits, log=log)
     project_names = [project.project_id for project in projects]
+    port = listener.getsockname()[1]
     server_url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
     click.echo(f"Serving {', '.join(project_names)} on {server_url} (Ctrl-C ends it)")
     if token is None:
-        click.echo(f'Next: curl -d text="a text" {server_url}v1/projects/{project_names[0]}/suggest')
-    uvicorn.run(web_app, host=host, port=port, **server_options(limits))
+        suggest_url = f"{server_url}v1/projects/{project_names[0]}/suggest"
+        click.echo(f"Next: curl {projects[0].example_request} {suggest_url}")
+    run_server(web_app, listener, limits)
 
 
 def _make_live_page(project: Any, data: str) -> str:

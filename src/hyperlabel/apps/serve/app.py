@@ -10,6 +10,7 @@ import hmac
 import ipaddress
 import json
 import re
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from hyperlabel import __version__
+from hyperlabel.apps.serve.row_inputs import UnreadableRow
 from hyperlabel.apps.serve.workers import DaemonThreads
 
 _DECIMAL = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
@@ -51,9 +53,17 @@ class Limits:
 
 
 def make_app(
-    projects: list[Any], *, page: str = "", token: str | None = None, limits: Limits | None = None
+    projects: list[Any],
+    *,
+    page: str = "",
+    token: str | None = None,
+    limits: Limits | None = None,
+    log: Callable[[str], None] | None = None,
 ) -> Any:
-    """Return the ASGI application; with a token, every request but ``/healthz`` must carry it."""
+    """Return the ASGI application; with a token, every request but ``/healthz`` must carry it.
+
+    `log` is called with one line for each request: who asked, for what, and how it ended; never with texts.
+    """
     project_of_name = {project.project_id: project for project in projects}
     if len(project_of_name) < len(projects):
         raise ValueError("Two models have the same name: rename one of the files.")
@@ -89,12 +99,12 @@ def make_app(
         for operation_name, work in works.items()
     ]
     exception_handlers: Any = {Refused: _answer_refused, Exception: _answer_failed}
-    return _RequestValidation(Starlette(routes=routes, exception_handlers=exception_handlers), token)
+    return _RequestValidation(Starlette(routes=routes, exception_handlers=exception_handlers), token, log)
 
 
 async def _suggest(project: Any, request: Request, body: bytes, limits: Limits) -> Any:
-    text, form_fields = _parse_form(body)
-    (suggestions,) = await _run_limited(limits, _suggest_labels, project, [text], *_asked_of(form_fields))
+    document, fields = _parse_document(request, body)
+    (suggestions,) = await _run_limited(limits, _suggest_labels, project, [document], *_asked_of(fields))
     return {"results": suggestions}
 
 
@@ -103,27 +113,25 @@ async def _suggest_batch(project: Any, request: Request, body: bytes, limits: Li
     documents: Any = json_body.get("documents") if isinstance(json_body, dict) else None
     if not isinstance(documents, list) or not all(isinstance(d, dict) for d in documents):
         documents = [{}]
-    texts, document_ids = [d.get("text") for d in documents], [d.get("document_id") for d in documents]
-    if not all(
-        isinstance(t, str) and isinstance(i, str | None) for t, i in zip(texts, document_ids, strict=True)
-    ):
+    rows, document_ids = [_content_of(d) for d in documents], [d.get("document_id") for d in documents]
+    if any(row is None for row in rows) or not all(isinstance(i, str | None) for i in document_ids):
         raise Refused(400, 'The body must be {"documents": [{"text": "…"}, …]}.')
-    if len(texts) > limits.batch:
-        raise Refused(400, f"A batch may hold {limits.batch} documents, this one has {len(texts)}.")
-    suggestions = await _run_limited(limits, _suggest_labels, project, texts, *result_limits) if texts else []
+    if len(rows) > limits.batch:
+        raise Refused(400, f"A batch may hold {limits.batch} documents, this one has {len(rows)}.")
+    suggestions = await _run_limited(limits, _suggest_labels, project, rows, *result_limits) if rows else []
     return [
         {"results": labels, "document_id": i} for labels, i in zip(suggestions, document_ids, strict=True)
     ]
 
 
 async def _explain(project: Any, request: Request, body: bytes, limits: Limits) -> Any:
-    text, form = _parse_form(body)
-    label_names = [form["label"]] if "label" in form else []
+    document, fields = _parse_document(request, body)
+    label_names = [fields["label"]] if "label" in fields else []
     if not set(label_names) <= set(project.label_names):
         raise Refused(400, "The model has no such label.")
-    n_features = min(_asked_of(form)[0], 100)
+    n_features = min(_asked_of(fields)[0], 100)
     try:
-        return {"results": await _run_limited(limits, project.explain, text, label_names, n_features)}
+        return {"results": await _run_limited(limits, project.explain, document, label_names, n_features)}
     except ValueError:
         raise Refused(400, "explain needs a linear model.") from None
 
@@ -131,12 +139,15 @@ async def _explain(project: Any, request: Request, body: bytes, limits: Limits) 
 async def _learn(project: Any, request: Request, body: bytes, limits: Limits) -> None:
     if not project.learns:
         raise Refused(403, "Learning is off: start hyperlabel serve with --learn.")
-    if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+    if not _is_json(request):
         raise Refused(415, "Send documents to learn as application/json.")
-    texts, labels = _read_indexed_documents(_parse_json(body), project.label_names)
-    if texts:
+    rows, labels = _read_indexed_documents(_parse_json(body), project.label_names)
+    if rows:
         async with project.learning:  # no time limit: a change half waited for would still be made
-            await anyio.to_thread.run_sync(project.learn, texts, labels)
+            try:
+                await anyio.to_thread.run_sync(project.learn, rows, labels)
+            except UnreadableRow as error:
+                raise Refused(400, str(error)) from None
 
 
 async def _run_limited(limits: Limits, work: Callable[..., Any], *arguments: Any) -> Any:
@@ -144,6 +155,8 @@ async def _run_limited(limits: Limits, work: Callable[..., Any], *arguments: Any
     try:
         async with asyncio.timeout(limits.seconds):
             return await asyncio.get_running_loop().run_in_executor(_workers, work, *arguments)
+    except UnreadableRow as error:
+        raise Refused(400, str(error)) from None
     except TimeoutError:
         raise Refused(503, f"The answer took more than {limits.seconds:g} seconds.") from None
     except asyncio.CancelledError:
@@ -151,9 +164,9 @@ async def _run_limited(limits: Limits, work: Callable[..., Any], *arguments: Any
 
 
 def _suggest_labels(
-    project: Any, texts: list[str], limit: int, threshold: float
+    project: Any, documents: list[Any], limit: int, threshold: float
 ) -> list[list[dict[str, Any]]]:
-    """Return the likeliest labels of each text, best first."""
+    """Return the likeliest labels of each document, best first."""
     names = project.label_names
     return [
         [
@@ -161,7 +174,7 @@ def _suggest_labels(
             for j in (-row).argsort(kind="stable")[:limit]
             if row[j] > 0 and row[j] >= threshold
         ]
-        for row in project.probabilities(texts)
+        for row in project.probabilities(documents)
     ]
 
 
@@ -171,18 +184,22 @@ def _make_label_uri(label: str) -> str:
     return label if is_uri else "urn:hyperlabel:" + quote(label, safe="", errors="surrogatepass")
 
 
-def _read_indexed_documents(body: Any, label_names: list[str]) -> tuple[list[str], list[list[str]]]:
-    """Read documents with their subjects; as in Annif, those without either do not count."""
+def _read_indexed_documents(body: Any, label_names: list[str]) -> tuple[list[Any], list[list[str]]]:
+    """Read documents with their subjects: each must have both, for what is acknowledged is learned."""
     label_of_uri = {_make_label_uri(name): name for name in label_names} | {
         name: name for name in label_names
     }
     try:
-        documents = [d for d in body if {"text", "subjects"} <= d.keys()]
-        texts = [d["text"] for d in documents]
-        subjects_by_document = [[s.get("uri", s.get("label")) for s in d["subjects"]] for d in documents]
-        if not isinstance(body, list) or not all(isinstance(text, str) for text in texts):
+        if not isinstance(body, list):
             raise TypeError
-        return texts, [[label_of_uri[uri] for uri in subjects] for subjects in subjects_by_document]
+        for i, document in enumerate(body):
+            if "subjects" not in document.keys():  # noqa: SIM118 - a text is no document
+                raise Refused(400, f"Document {i} has no subjects; [] says that it carries no label.")
+        rows = [_content_of(document) for document in body]
+        if any(row is None for row in rows):
+            raise TypeError
+        subjects_by_document = [[s.get("uri", s.get("label")) for s in d["subjects"]] for d in body]
+        return rows, [[label_of_uri[uri] for uri in subjects] for subjects in subjects_by_document]
     except (TypeError, AttributeError):
         raise Refused(400, 'The body must be [{"text": "…", "subjects": [{"uri": "…"}]}, …].') from None
     except KeyError:
@@ -235,14 +252,39 @@ async def _read_body(request: Request, limits: Limits) -> bytes:
     return bytes(body)
 
 
+def _is_json(request: Request) -> bool:
+    return request.headers.get("content-type", "").split(";")[0].strip().lower() == "application/json"
+
+
+def _content_of(document: dict[str, Any]) -> Any:
+    """Return what is to be read: a text, or a row by its columns; None if there is neither."""
+    text, row = document.get("text"), document.get("row")
+    return text if isinstance(text, str) else row if isinstance(row, dict) else None
+
+
+def _parse_document(request: Request, body: bytes) -> tuple[Any, dict[str, str]]:
+    """Read a text or a row, and the other fields, from a form (as Annif's clients send it) or from JSON."""
+    if not _is_json(request):
+        return _parse_form(body)
+    json_body = _parse_json(body)
+    document = _content_of(json_body) if isinstance(json_body, dict) else None
+    if document is None:
+        raise Refused(400, 'The body must be {"text": "…"}, or {"row": {…}} with the columns of the model.')
+    options = {name: json_body[name] for name in ("limit", "threshold", "label") if name in json_body}
+    if any(isinstance(value, bool) or not isinstance(value, str | int | float) for value in options.values()):
+        raise Refused(400, "limit and threshold must be numbers, label a text.")
+    return document, {name: str(value) for name, value in options.items()}
+
+
 def _parse_form(body: bytes) -> tuple[str, dict[str, str]]:
-    """Read the text and all fields of a form (urlencoded, as Annif's clients send it)."""
+    """Read the text and all fields of a form (urlencoded)."""
     try:
         form_fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=100)
     except ValueError as error:
         raise Refused(400, "The body must be a form in UTF-8 (application/x-www-form-urlencoded).") from error
     if "text" not in form_fields:
-        raise Refused(400, "The field text is missing.")
+        hint = " JSON needs Content-Type: application/json." if body.lstrip()[:1] == b"{" else ""
+        raise Refused(400, f"The field text is missing.{hint}")
     last_values = {field_name: field_values[-1] for field_name, field_values in form_fields.items()}
     return last_values["text"], last_values
 
@@ -272,21 +314,29 @@ def _parse_whole_number(text: str) -> int | None:
 class _RequestValidation:
     """Let requests in that carry the token, and only names of this machine where there is none."""
 
-    def __init__(self, app: Any, token: str | None) -> None:
-        self.app, self.token = app, token
+    def __init__(self, app: Any, token: str | None, log: Callable[[str], None] | None = None) -> None:
+        self.app, self.token, self.log = app, token, log
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
 
+        status, start = 0, time.perf_counter()  # 0: nobody was there to answer
+
         async def send_guarded(message: Any) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
+                status = message["status"]
                 message = {**message, "headers": [*message.get("headers", ()), *_GUARDS]}
             await send(message)
 
         refusal = self._make_refusal(scope["path"], Headers(scope=scope))
-        await (refusal or self.app)(scope, receive, send_guarded)
+        try:
+            await (refusal or self.app)(scope, receive, send_guarded)
+        finally:
+            if self.log is not None:
+                self.log(_describe_request(scope, status, time.perf_counter() - start))
 
     def _make_refusal(self, path: str, headers: Headers) -> Response | None:
         if not _is_own_page(headers):
@@ -302,6 +352,13 @@ class _RequestValidation:
         for challenge in ("Bearer", 'Basic realm="hyperlabel", charset="UTF-8"'):
             refusal.headers.append("WWW-Authenticate", challenge)  # browsers read one in a line
         return refusal
+
+
+def _describe_request(scope: Any, status: int, seconds: float) -> str:
+    """Return a line on a request for the log: no query, no text, nothing that could move a terminal."""
+    client, now = scope.get("client") or ("-", 0), time.strftime("%Y-%m-%dT%H:%M:%S%z")
+    what = f"{scope['method']} {quote(scope['path'][:200], errors='surrogatepass')}"
+    return f"{now} {client[0]} {what} {status} {1000 * seconds:.1f} ms"
 
 
 def is_loopback(host: str) -> bool:

@@ -1,14 +1,19 @@
 """Connections that no client keeps for nothing: uvicorn has no read timeouts and closes no idle one."""
 
 import asyncio
+import errno
+import socket
+from contextlib import suppress
 from typing import Any
 
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hyperlabel.apps.serve.app import Limits, problem
 
 _MOST_CONNECTIONS = 256
 _SECONDS_TO_STOP = 5
+_BACKLOG = 2048
 
 
 class Connection(H11Protocol):
@@ -78,6 +83,31 @@ class Connection(H11Protocol):
         longest_idle = min(idle_connections, key=lambda connection: connection.waiting_since)
         self.connections.discard(longest_idle)
         longest_idle.transport.abort()
+
+
+def open_port(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, so that clients can connect from now on; a used port is one sentence."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise ValueError(
+                f"Port {port} is in use: name another with --port, or --port 0 for any."
+            ) from error
+        raise ValueError(f"Cannot serve {host} on port {port}: {error.strerror or error}.") from error
+    return listener
+
+
+def run_server(app: Any, listener: socket.socket, limits: Limits) -> None:
+    """Answer requests on an open port until the process is told to end."""
+    server = uvicorn.Server(uvicorn.Config(app, **server_options(limits)))
+    with suppress(KeyboardInterrupt):  # Ctrl-C, once everything has been closed
+        server.run(sockets=[listener])
 
 
 def server_options(limits: Limits) -> dict[str, Any]:

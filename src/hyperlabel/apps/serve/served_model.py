@@ -1,6 +1,7 @@
 """A model file that answers requests: what `make_app` calls a project."""
 
 import asyncio
+import json
 import re
 import warnings
 from dataclasses import asdict, replace
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hyperlabel._files import locked, stamp_of
+from hyperlabel.apps.serve.row_inputs import Document, check_served, example_document, make_inputs
 from hyperlabel.persistence.plain import read_plain
 from hyperlabel.tabular.model_file import (
     need_updatable,
@@ -32,8 +34,8 @@ class ServedModel:
         columns = read_columns(path)
         self.plain = open_plain(path, columns)
         self.label_names = columns.label_names
-        if not columns.text_only:
-            raise ValueError(f"{path} was not fitted on text alone: only such models are served.")
+        check_served(columns, path)
+        self._columns = columns
         if learns:
             with locked(path, lambda: None):  # warns where there are no locks
                 need_updatable(self.file)
@@ -41,7 +43,15 @@ class ServedModel:
             warnings.warn(
                 f"{path} has no probabilities: it answers with scores moved between 0 and 1.", stacklevel=2
             )
-        self.probabilities(["a first text"])
+        self.probabilities([example_document(columns)])
+
+    @property
+    def example_request(self) -> str:
+        """Return what to give curl for a first answer."""
+        if self._columns.text_only:
+            return '-d text="a text"'
+        row = json.dumps({"row": example_document(self._columns)}).replace("'", "\\u0027")
+        return f"--json '{row}'"
 
     @cached_property
     def file(self) -> Any:
@@ -49,24 +59,25 @@ class ServedModel:
         self.file_stamp = stamp_of(self.path)
         return open_model(self.path)
 
-    def probabilities(self, texts: list[str]) -> Any:
-        """Return probabilities, one row for each text."""
+    def probabilities(self, documents: list[Document]) -> Any:
+        """Return probabilities, one row for each document: a text, or a row by its columns."""
+        rows = make_inputs(self._columns, documents)
         if self.plain is not None:
-            return self.plain.probabilities(texts)
+            return self.plain.probabilities(rows)
         if hasattr(self.file.model, "predict_proba"):
-            return review_probabilities(self.file, texts)
-        return np.exp(-np.logaddexp(0, -self.file.scores(texts)))
+            return review_probabilities(self.file, rows)
+        return np.exp(-np.logaddexp(0, -self.file.scores(rows)))
 
-    def explain(self, text: str, labels: list[str], top: int) -> list[dict[str, Any]]:
+    def explain(self, document: Document, labels: list[str], top: int) -> list[dict[str, Any]]:
         """Return the words behind the scores of labels; of the best three where none is named."""
         from hyperlabel.meta import explain
 
-        model_file = self.file
-        best_labels = model_file.scores([text])[0].argsort(kind="stable")[::-1][:3]
+        model_file, rows = self.file, make_inputs(self._columns, [document])
+        best_labels = model_file.scores(rows)[0].argsort(kind="stable")[::-1][:3]
         labels = labels or [self.label_names[j] for j in best_labels]
         explanations = [
             asdict(explanation)
-            for explanation in explain(model_file.model, [text], labels=labels, top=max(top, 1))
+            for explanation in explain(model_file.model, rows, labels=labels, top=max(top, 1))
         ]
         for explanation in explanations:  # JSON knows no infinite threshold
             explanation["threshold"] = (
@@ -74,20 +85,21 @@ class ServedModel:
             )
         return explanations
 
-    def learn(self, texts: list[str], labels: list[list[str]]) -> None:
-        """Learn texts; the file is on disk before the answers change."""
+    def learn(self, documents: list[Document], labels: list[list[str]]) -> None:
+        """Learn documents; the file is on disk before the answers change."""
         from hyperlabel.meta import update
         from hyperlabel.tabular.fit_rows import change_hashes
 
-        Y = [[int(label_name in text_labels) for label_name in self.label_names] for text_labels in labels]
+        rows = make_inputs(self._columns, documents)
+        Y = [[int(label_name in row_labels) for label_name in self.label_names] for row_labels in labels]
         with locked(self.path, lambda: None) as lock:
             file = self.file
             if self.file_stamp != lock.stamp:  # another process has changed it meanwhile
                 file = open_model(self.path)
             if file.columns.label_names != self.label_names:
                 raise RuntimeError("The labels of the model file have changed: start the server again.")
-            row_hashes = change_hashes(file.columns, texts)
-            file = with_columns(file, rows=file.columns.rows + len(texts), row_hashes=row_hashes)
-            file = replace(file, model=update(file.model, (texts, Y)))
+            row_hashes = change_hashes(file.columns, rows)
+            file = with_columns(file, rows=file.columns.rows + len(documents), row_hashes=row_hashes)
+            file = replace(file, model=update(file.model, (rows, Y)))
             save_model(file)
             self.file, self.plain, self.file_stamp = file, read_plain(self.path), lock.stamp
