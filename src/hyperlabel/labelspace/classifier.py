@@ -17,10 +17,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from hyperlabel._base import MultiLabelClassifier, constant_labels
+from hyperlabel._base import EPS, MultiLabelClassifier, constant_labels
 from hyperlabel._known_labels import encode_like
 from hyperlabel._params import check_params
 from hyperlabel.geometry.hypercube import round_to_vertex
+from hyperlabel.geometry.unknown import fill_unknown, find_unknown_labels, known_part
 from hyperlabel.labelspace.dimension import choose_dimension
 from hyperlabel.labelspace.encoders import AffineEncoder, IdentityEncoder
 from hyperlabel.labelspace.ridge_codes import (
@@ -101,6 +102,11 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     def fit(self, X: Any, y: Any, groups: Any = None) -> Any:
         """Encode the label sets and learn to predict the codes.
 
+        With an affine encoder of given size, y may hold shares between 0 and 1, which are encoded as they
+        are, and NaN for labels nobody knows. An unknown entry is filled with the mean of its label over the
+        rows that know it, and rows without a known label are left out. A label without any known row gets
+        the mean share of the others as its score, and is not predicted by that alone.
+
         `groups` keep rows together in the folds of ``n_components="auto"``.
         """
         encoder, moments, alpha = self._make_encoder(), None, self.alpha
@@ -109,7 +115,11 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
             encoder.set_params(n_components=None)
         for estimator in (self, encoder):
             check_params(estimator)
-        X, Y = self._check_fit(X, y)
+        X, Y = known_part(*self._check_fit(X, y))
+        has_unknown = bool(np.isnan(Y.data).any())
+        if has_unknown:
+            self._unknown_labels_, self._unknown_share_ = find_unknown_labels(Y)
+            Y = fill_unknown(Y)
         # classes of a 1-D y exclude each other: there is nothing to compress
         if chooses and self._layout.kind == "multilabel":
             self.dimension_path_, moments, alpha = choose_dimension(self, encoder, X, Y, groups)
@@ -118,12 +128,30 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         if moments is not None:
             self._fit_moments(encoder, moments, alpha, per_row)
         else:
-            self._fit_rows(encoder, X, Y, alpha, per_row)
+            # what an unknown entry is filled with depends on all rows: they cannot come and go
+            kept_moments = None if has_unknown else self._moments_to_keep(X, Y)
+            self._fit_rows(encoder, X, Y, alpha, per_row, kept_moments)
         return self
 
-    def _fit_rows(self, encoder: Any, X: Any, Y: sparse.csr_array, alpha: Any, per_row: float) -> None:
+    @property
+    def _accepts_missing_labels(self) -> bool:  # type: ignore[override]
+        encoder = self._make_encoder()
+        return isinstance(encoder, AffineEncoder) and not _chooses_dimension(encoder)
+
+    @property
+    def _accepts_soft_targets(self) -> bool:  # type: ignore[override]
+        return self._accepts_missing_labels
+
+    def _fit_rows(
+        self,
+        encoder: Any,
+        X: Any,
+        Y: sparse.csr_array,
+        alpha: Any,
+        per_row: float,
+        kept_moments: RowMoments | None,
+    ) -> None:
         if self.regressor is None:
-            kept_moments = self._moments_to_keep(X, Y)
             code_ridge = codes_from_rows(encoder, self._with_alpha, alpha, X, Y, kept_moments)
             if kept_moments is not None:
                 self.moments_ = kept_moments
@@ -136,7 +164,12 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
 
     def _moments_to_keep(self, X: Any, Y: sparse.csr_array) -> RowMoments | None:
         """Return the moments that let rows and labels come and go later, where they are not too large."""
-        if self._refuses_blocks() or choose_route(X) != "gram" or X.shape[1] + Y.shape[1] > MAX_KEPT:
+        if (
+            self.regressor is not None
+            or self._refuses_blocks()
+            or choose_route(X) != "gram"
+            or X.shape[1] + Y.shape[1] > MAX_KEPT
+        ):
             return None
         return self._sum_rows(X, Y)
 
@@ -264,8 +297,14 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
 
     def _scores(self, X: Any) -> np.ndarray:
         if hasattr(self, "_map_"):
-            return self._map_.scores(X)
-        return signed_targets(self.encoder_.inverse_transform(self._predict_codes(X))) - self.threshold_
+            scores = self._map_.scores(X)
+        else:
+            scores = signed_targets(self.encoder_.inverse_transform(self._predict_codes(X))) - self.threshold_
+        if len(getattr(self, "_unknown_labels_", ())):
+            share = self._unknown_share_
+            score = float(signed_targets(share)) - self.threshold_
+            scores[:, self._unknown_labels_] = min(score, -EPS) if share <= 0.5 else score
+        return scores
 
     def predict_codes(self, X: Any) -> np.ndarray:
         """Return r(x), the predicted codes of each row, n×M."""

@@ -24,6 +24,7 @@ from hyperlabel._validation import TargetLayout, check_features, check_fit
 from hyperlabel.geometry.edges import EdgeMoments
 from hyperlabel.geometry.factor import LabelFactor
 from hyperlabel.geometry.kernels import KernelRows
+from hyperlabel.geometry.unknown import fill_unknown, known_part
 from hyperlabel.moments.auto_params import ALPHA, Auto
 from hyperlabel.moments.cross_validate import Folds
 from hyperlabel.moments.model import ScanningModel
@@ -99,8 +100,16 @@ class LabelProjection(ScanningModel, Projection):
         "max_iter": whole(1),
         "n_landmarks": whole(1) | NONE,
     }
+    _accepts_soft_targets = True
     _keeps_target_gram = True
     _dtype = np.dtype(np.float64)  # of the components; that of X after `fit`
+
+    @property
+    def _accepts_missing_labels(self) -> bool:
+        return not self._is_precomputed()  # rows that are left out would still be columns of the kernel
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     # -- what a method says -------------------------------------------------------------------------
 
@@ -149,14 +158,18 @@ class LabelProjection(ScanningModel, Projection):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Training rows; sparse rows are not densified.
         y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Label indicator, or classes. Rows and labels may be empty.
+            Label indicator, or classes. Rows and labels may be empty. Shares between 0 and 1 enter the label
+            factor as they are. NaN (nobody knows) is filled with the mean of its label over the rows that
+            know it, which contributes 0 once labels are centred; rows without a known label are left out.
 
         Returns
         -------
         self : object
         """
-        X, Y = self._check_fit(X, y, min_samples=2)
-        self._set_fitted_attributes(self._build_problem(X, Y, keep=True))
+        X, Y = known_part(*self._check_fit(X, y, min_samples=2))
+        known = fill_unknown(Y)
+        # what an unknown entry is filled with depends on all rows: rows cannot come and go
+        self._set_fitted_attributes(self._build_problem(X, known, keep=known is Y))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> np.ndarray:
@@ -169,14 +182,14 @@ class LabelProjection(ScanningModel, Projection):
         if self.cross_fit is False:
             return self.transform(X)
         X = check_features(self, X)
-        Y = encode_like(y, self._layout, n_rows=X.shape[0])
+        Y = encode_like(y, self._layout, n_rows=X.shape[0], name=f"{type(self).__name__}(cross_fit=…)")
         summed = self._ridge_penalty() is not None and self.solver_ == "gram"
         return _cross_project(self, X, Y, Folds(X, Y, self.cross_fit, groups=groups, summed=summed))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._is_precomputed()
         return tags
 
     # -- rows in memory -----------------------------------------------------------------------------
