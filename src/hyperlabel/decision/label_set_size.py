@@ -24,6 +24,8 @@ from hyperlabel.solvers.rank.svr import solve_svr
 def set_size_targets(scores: np.ndarray, Y: Any) -> np.ndarray:
     """Return h(xᵢ) of each row from its scores (n×k) and its labels (n×k, dense or sparse).
 
+    Labels nobody knows (NaN) are left out.
+
     Examples
     --------
     >>> import numpy as np
@@ -31,10 +33,11 @@ def set_size_targets(scores: np.ndarray, Y: Any) -> np.ndarray:
     >>> set_size_targets(scores, np.array([[1, 0, 0], [0, 0, 0], [1, 1, 1]]))
     array([ 1.5,  2.5, -0.5])
     """
-    is_positive = (Y.toarray() if sparse.issparse(Y) else np.asarray(Y)) > 0
+    labels = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
+    is_positive, is_negative = labels > 0, labels == 0
     worst_relevant = np.where(is_positive, scores, np.inf).min(axis=1)
-    best_irrelevant = np.where(is_positive, -np.inf, scores).max(axis=1)
-    has_none, has_all = ~is_positive.any(axis=1), is_positive.all(axis=1)
+    best_irrelevant = np.where(is_negative, scores, -np.inf).max(axis=1)
+    has_none, has_all = ~is_positive.any(axis=1), ~is_negative.any(axis=1)
     worst_relevant[has_none], best_irrelevant[has_all] = (
         best_irrelevant[has_none] + 1.0,
         worst_relevant[has_all] - 1.0,

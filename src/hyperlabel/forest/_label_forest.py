@@ -23,9 +23,21 @@ from sklearn.tree import ExtraTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from hyperlabel._base import MultiLabelClassifier, place_constant_labels, shape_probabilities
+from hyperlabel._base import (
+    EPS,
+    MultiLabelClassifier,
+    label_counts,
+    place_constant_labels,
+    shape_probabilities,
+)
 from hyperlabel._params import NONE, Rule, number, one_of, whole
-from hyperlabel._validation import canonical_rows
+from hyperlabel._validation import canonical_rows, split_missing
+from hyperlabel.geometry.unknown import (
+    fill_unknown,
+    find_unknown_labels,
+    known_part,
+    rows_with_known_labels,
+)
 from hyperlabel.model_selection.folds import make_folds
 from hyperlabel.solvers.arrays import mostly_zero, row_blocks
 from hyperlabel.solvers.labels.label_trees import Tree, find_leaves, grow_tree, leaf_frequencies
@@ -90,13 +102,15 @@ class LabelForest(MultiLabelClassifier):
 
     # nodes m of all trees: left and right child (a leaf's: itself), and the training rows that each joins
     _fitted_shapes: ClassVar[dict[str, str]] = {"_labels": "n k", "_edges": "m n", "_children": "m 2"}
-    _fitted_shapes |= {"_weights": "m d", "_threshold": "m", "_roots": "t"}
+    _fitted_shapes |= {"_missing": "n k", "_weights": "m d", "_threshold": "m", "_roots": "t"}
     _rules: ClassVar[dict[str, Rule]] = {
         **dict.fromkeys(("n_estimators", "n_codes"), whole(1)),
         "splits": one_of("auto", "columns", "means"),
         "min_samples_leaf": whole(1) | NONE,
         "max_features": one_of("sqrt", "log2") | number(above=0) | NONE,
     }
+
+    _accepts_missing_labels = True
 
     n_estimators: int = 100
     _: KW_ONLY
@@ -109,8 +123,21 @@ class LabelForest(MultiLabelClassifier):
     random_state: Any = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> LabelForest:
-        """Grow the trees, on folds that keep `groups` together, and fill their leaves with the rows."""
-        X, Y = self._check_fit(X, y)
+        """Grow the trees, on folds that keep `groups` together, and fill their leaves with the rows.
+
+        Labels nobody knows (NaN): a leaf answers with the frequency among its rows that know the label, or
+        with the label's share among all rows that do. Trees of columns part rows by labels filled with those
+        shares, trees of means by the labels known. Rows without a known label are left out (their
+        `oof_scores_` are those of all trees). A label that no row knows has the mean share of the others,
+        and is not predicted by that alone.
+        """
+        X_given, Y_given = self._check_fit(X, y)
+        X, Y_known = known_part(X_given, Y_given)
+        if groups is not None and X is not X_given:
+            groups = np.asarray(groups)[rows_with_known_labels(Y_given)]
+        Y, missing = split_missing(Y_known)
+        if missing is not None:
+            self._set_unknown(Y_known, missing)
         all_rows = np.arange(X.shape[0])
         folds: list[Any] = [(all_rows, all_rows[:0])]
         if self.cv is not None:
@@ -121,7 +148,8 @@ class LabelForest(MultiLabelClassifier):
         trees: list[Any] = [None] * len(seeds)
         for fold, (train, _) in enumerate(folds):  # the test rows' labels shape neither codes nor trees
             fold_trees = slice(fold, None, len(folds))
-            grow = self._make_grower(rows[train], Y[train])
+            labels = Y_known[train] if missing is not None and not self._by_means else Y[train]
+            grow = self._make_grower(rows[train], fill_unknown(labels))
             trees[fold_trees] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
                 delayed(grow)(seed) for seed in seeds[fold_trees]
             )
@@ -134,7 +162,25 @@ class LabelForest(MultiLabelClassifier):
         self._edges = self._make_leaf_edges(leaves, all_rows)
         if self.cv is not None:
             self._score_folds(leaves, folds)
+            if X is not X_given:
+                self._score_left_out_rows(X_given, rows_with_known_labels(Y_given))
         return self
+
+    def _set_unknown(self, Y: sparse.csr_array, missing: sparse.csr_array) -> None:
+        self._missing = missing
+        counts, known_rows = label_counts(Y, None)
+        self._shares = np.divide(counts, known_rows, out=np.zeros(len(counts)), where=known_rows > 0)
+        unknown_labels, share = find_unknown_labels(Y)
+        self._shares[unknown_labels] = min(share, 0.5 - EPS) if share <= 0.5 else share
+
+    def _score_left_out_rows(self, X: Any, known_rows: Any) -> None:
+        scores = place_constant_labels(self._scores(X), self._constant)
+        scores[known_rows] = self.oof_scores_
+        self.oof_scores_: np.ndarray = scores
+
+    def _frequencies(self, leaves: np.ndarray, edges: sparse.csr_array) -> np.ndarray:
+        missing, shares = getattr(self, "_missing", None), getattr(self, "_shares", None)
+        return leaf_frequencies(leaves, edges, self._labels, missing, shares)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the mean label frequency of the leaves of each row, above ½ where `predict` says yes."""
@@ -181,14 +227,13 @@ class LabelForest(MultiLabelClassifier):
             edges = self._make_leaf_edges(fold_leaves[train], train)
             never_seen = -(self._labels[train].sum(axis=0) == 0).astype(np.int8)
             for rows in row_blocks(len(test) if fold_leaves.size else 0, 64 * fold_leaves.shape[1]):
-                leaf_scores = leaf_frequencies(fold_leaves[test[rows]], edges, self._labels) - 0.5
+                leaf_scores = self._frequencies(fold_leaves[test[rows]], edges) - 0.5
                 scores[test[rows]] = place_constant_labels(leaf_scores, never_seen)
         self.oof_scores_ = scores[:, 0] if self._layout.kind == "binary" else scores
 
     def _scores(self, X: Any) -> np.ndarray:
         frequency_blocks = [
-            leaf_frequencies(self._find_leaves(X[rows]), self._edges, self._labels)
-            for rows in self._iter_row_blocks(X)
+            self._frequencies(self._find_leaves(X[rows]), self._edges) for rows in self._iter_row_blocks(X)
         ]
         return np.vstack(frequency_blocks) - 0.5
 

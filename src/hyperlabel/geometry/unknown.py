@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._base import label_counts, mean_prevalence
+from hyperlabel._base import EPS, label_counts, mean_prevalence
 from hyperlabel._validation import split_missing
 
 
@@ -43,7 +43,7 @@ def known_part(X: Any, Y: sparse.csr_array) -> tuple[Any, sparse.csr_array]:
 def fill_unknown(Y: sparse.csr_array) -> sparse.csr_array:
     """Fill unknown entries with the share of their label among the rows where it is known.
 
-    A label without any known row gets the mean share of the others. Without gaps Y comes back as it is.
+    A label without any known row is filled with 0: it says nothing. Without gaps Y comes back as it is.
 
     Examples
     --------
@@ -57,8 +57,7 @@ def fill_unknown(Y: sparse.csr_array) -> sparse.csr_array:
         return Y
     counts, known_rows = label_counts(Y, None)
     counts, known_rows = np.broadcast_arrays(counts.ravel(), known_rows)
-    mean_share = mean_prevalence(counts, known_rows)
-    shares = np.divide(counts, known_rows, out=np.full(len(counts), mean_share), where=known_rows > 0)
+    shares = np.divide(counts, known_rows, out=np.zeros(len(counts)), where=known_rows > 0)
     filled = Y.copy()
     filled.data[is_missing_entry] = shares[Y.indices[is_missing_entry]]
     filled.eliminate_zeros()
@@ -70,3 +69,10 @@ def find_unknown_labels(Y: sparse.csr_array) -> tuple[np.ndarray, float]:
     counts, known_rows = label_counts(Y, None)
     known_rows = np.broadcast_to(np.asarray(known_rows), (Y.shape[1],))
     return np.flatnonzero(known_rows <= 0), mean_prevalence(counts, known_rows)
+
+
+def rank_in_the_middle(scores: np.ndarray, unknown_labels: np.ndarray, *, predicts: bool = True) -> None:
+    """Give labels without a known row the mean score of the others in place; not above 0 if that predicts."""
+    others = np.delete(scores, unknown_labels, axis=1)
+    middle = others.mean(axis=1, keepdims=True)
+    scores[:, unknown_labels] = np.minimum(middle, -EPS) if predicts else middle

@@ -6,12 +6,22 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit
+from scipy import sparse
+from scipy.special import expit, logit
 
-from hyperlabel._base import MultiLabelClassifier, shape_probabilities
+from hyperlabel._base import EPS, MultiLabelClassifier, label_counts, shape_probabilities
 from hyperlabel._params import Rule, number, one_of, whole
+from hyperlabel._validation import split_missing
+from hyperlabel.geometry.unknown import find_unknown_labels, known_part
 from hyperlabel.neighbors._search import find_neighbors
-from hyperlabel.solvers.neighbors.neighbor_counts import count_tables, leave_one_out_loss, log_odds, look_up
+from hyperlabel.solvers.neighbors.neighbor_counts import (
+    count_tables,
+    known_count_tables,
+    leave_one_out_loss,
+    log_odds,
+    look_up,
+    look_up_known,
+)
 
 SIZES = (3, 5, 7, 10, 14, 20)  # compared by n_neighbors="auto"
 
@@ -37,6 +47,11 @@ class MLkNN(MultiLabelClassifier):
 
     A training row is left out of its own neighbours by its index (duplicates stay), and equal
     distances go to the row that comes first. Y is never densified in training.
+
+    Labels nobody knows (NaN): a training row counts for the labels it knows, in :math:`n, n_1` and
+    :math:`c_j`. If r of the k neighbours know a label and i of them have it, j is ki/r, rounded; where none
+    knows it, the prior decides. Rows without a known label are left out. A label that no row knows has the
+    mean prior of the others, and is not predicted by that alone.
 
     Parameters
     ----------
@@ -84,12 +99,17 @@ class MLkNN(MultiLabelClassifier):
     """
 
     _fitted_shapes: ClassVar[dict[str, str]] = {"_rows": "n d", "_labels": "n k", "log_odds_": "k j"}
+    _fitted_shapes |= {"_missing": "n k", "_log_prior_odds": "k"}
 
     # A smoothing of 0 would make counts never seen in training impossible.
     _rules: ClassVar[dict[str, Rule]] = {
         "n_neighbors": whole(1) | one_of("auto"),
         "smoothing": number(above=0),
     }
+
+    @property
+    def _accepts_missing_labels(self) -> bool:  # type: ignore[override]
+        return not self._pairwise  # rows that are left out would still be columns of the distances
 
     n_neighbors: int | str = 10
     _: KW_ONLY
@@ -102,7 +122,8 @@ class MLkNN(MultiLabelClassifier):
 
         With ``metric="precomputed"`` X is the square matrix of the training rows' distances.
         """
-        X, Y = self._check_fit(X, y, min_samples=2)
+        X, Y_given = known_part(*self._check_fit(X, y, min_samples=2))
+        Y, missing = split_missing(Y_given)
         if self._pairwise and X.shape[0] != X.shape[1]:
             raise ValueError(f"Precomputed distances must be a square matrix, got shape {X.shape}.")
         candidate_sizes = SIZES if self.n_neighbors == "auto" else (int(self.n_neighbors),)
@@ -111,11 +132,25 @@ class MLkNN(MultiLabelClassifier):
         self._labels = Y
         self.n_neighbors_ = sizes[-1]
         neighbors, smoothing = self._find_neighbor_index(X, skip=np.arange(X.shape[0])), float(self.smoothing)
-        count_pairs = [count_tables(neighbors[:, :size], Y) for size in sizes]
+        if missing is None:
+            count_pairs = [count_tables(neighbors[:, :size], Y) for size in sizes]
+        else:
+            count_pairs = [known_count_tables(neighbors[:, :size], Y, missing) for size in sizes]
         losses = [leave_one_out_loss(*pair, smoothing) if len(sizes) > 1 else 0.0 for pair in count_pairs]
         best_size = int(np.argmin(losses))
         self.n_neighbors_, self.log_odds_ = sizes[best_size], log_odds(*count_pairs[best_size], smoothing)
+        if missing is not None:
+            self._set_unknown(Y_given, missing, smoothing)
         return self
+
+    def _set_unknown(self, Y: sparse.csr_array, missing: sparse.csr_array, smoothing: float) -> None:
+        self._missing = missing
+        counts, known_rows = label_counts(Y, None)
+        self._log_prior_odds = np.log(smoothing + counts) - np.log(smoothing + known_rows - counts)
+        unknown_labels, share = find_unknown_labels(Y)
+        prior_odds = float(logit(np.clip(share, EPS, 1 - EPS)))
+        self._log_prior_odds[unknown_labels] = min(prior_odds, -EPS) if share <= 0.5 else prior_odds
+        self.log_odds_[unknown_labels] = self._log_prior_odds[unknown_labels, None]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the posterior probability of each label, above ½ exactly where `predict` says yes.
@@ -153,4 +188,7 @@ class MLkNN(MultiLabelClassifier):
         return nearest.index
 
     def _scores(self, X: Any) -> np.ndarray:
-        return look_up(self._find_neighbor_index(X), self._labels, self.log_odds_)
+        neighbors = self._find_neighbor_index(X)
+        if not hasattr(self, "_missing"):
+            return look_up(neighbors, self._labels, self.log_odds_)
+        return look_up_known(neighbors, self._labels, self._missing, self.log_odds_, self._log_prior_odds)

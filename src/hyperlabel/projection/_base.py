@@ -288,9 +288,8 @@ class LabelProjection(ScanningModel, Projection):
             raise ValueError(self._refuses_rows())
         if not hasattr(self, "moments_"):
             raise ValueError(
-                f"This model keeps no sums (it has more than {MAX_MOMENT_FEATURES} features, or was not "
-                "fitted by the "
-                "d×d Gram): build it with partial_fit or outofcore.fit."
+                f"This model keeps no sums (it has more than {MAX_MOMENT_FEATURES} features, was not fitted "
+                "by the d×d Gram, or found unknown labels): build it with partial_fit or outofcore.fit."
             )
 
     def _labels(self, verb: str) -> TargetLayout:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from hyperlabel._validation import split_missing
 from hyperlabel.metrics import label_ranking_average_precision
 from hyperlabel.ranking._fit import RankFit
 from hyperlabel.solvers.labels.stratify import solve_stratify
@@ -34,7 +35,7 @@ def choose_C(fit: RankFit) -> tuple[float, dict[float, float]]:
     seed = fit.model.random_state
     rng = None if seed is None else np.random.default_rng(check_random_state(seed).randint(2**31))
     fold_shares = np.full(FOLDS, 1 / FOLDS) if n <= MANY else np.array([0.8, 0.2])
-    fold_of_row = solve_stratify(fit.labels, fold_shares, rng=rng).fold
+    fold_of_row = solve_stratify(fit.known_labels, fold_shares, rng=rng).fold
     fold_paths = [_FoldPath(fit, fold_of_row != fold) for fold in (range(FOLDS) if n <= MANY else [1])]
     mean_scores, best = {FIRST: _mean_score(fold_paths, FIRST)}, FIRST
     for factor, last_C in ((4.0, LARGEST), (0.25, SMALLEST)):
@@ -73,10 +74,8 @@ class _FoldPath:
         self.test_X = (
             fit.X[test_rows][:, train_rows] if fit.model.kernel == "precomputed" else fit.X[test_rows]
         )
-        self.labels, self.weights = (
-            fit.labels[test_rows],
-            None if fit.weights is None else fit.weights[test_rows],
-        )
+        self.labels, self.missing = split_missing(fit.labels[test_rows])
+        self.weights = None if fit.weights is None else fit.weights[test_rows]
         self.previous: tuple[float, Any] = 1.0, None
 
     def score(self, C: float) -> float:
@@ -90,4 +89,6 @@ class _FoldPath:
         scores = np.asarray(test_features @ solved.coef.T) + solved.intercept
         if fit.single:
             scores = np.column_stack([np.zeros(len(scores)), scores])
+        if self.missing is not None:  # below all others, an unknown label moves no precision
+            scores[self.missing.toarray() > 0] = -np.inf
         return label_ranking_average_precision(self.labels, scores, sample_weight=self.weights)

@@ -9,14 +9,15 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from hyperlabel._validation import per_label_values
+from hyperlabel._validation import per_label_values, split_missing
 from hyperlabel.decision import set_size_targets
 from hyperlabel.geometry import LabelHypergraph
 from hyperlabel.geometry.kernels import KernelRows
+from hyperlabel.geometry.unknown import fill_unknown
 from hyperlabel.solvers.arrays import BLOCK_BYTES, as_dense
 from hyperlabel.solvers.rank.dual_coordinate_descent import solve_rank_dcd
 from hyperlabel.solvers.rank.frank_wolfe import solve_rank_frank_wolfe
-from hyperlabel.solvers.rank.problem import RankProblem, RankResult, rank_memory
+from hyperlabel.solvers.rank.problem import RankProblem, RankResult, count_relevant, rank_memory
 from hyperlabel.solvers.rank.row_space import (
     RowSpace,
     kernel_space,
@@ -57,8 +58,11 @@ class RankFit:
         self.single = Y.shape[1] == 1  # one column has no pairs: rank it against its absence
         self.labels = sparse.csr_array(sparse.hstack([1 - Y.toarray(), Y])) if self.single else Y
         self._posed: Any = None
+        self.known_labels = split_missing(self.labels)[0]
         self.sized = not self.single and model._layout.kind == "multilabel"
-        self.cost = _label_costs(model.label_cost, self.labels, weights, model.label_names_, self.single)
+        self.cost = _label_costs(
+            model.label_cost, self.known_labels, weights, model.label_names_, self.single
+        )
         self.scaling = FeatureScaling.fit(
             X, "none" if model.kernel == "precomputed" else model.scaling, weights
         )
@@ -96,9 +100,9 @@ class RankFit:
 
     @cached_property
     def hyperedges(self) -> LabelHypergraph:
-        """The hypergraph of the labels, its weights measured on the scaled rows."""
+        """The hypergraph of the labels, unknown ones filled, its weights measured on the scaled rows."""
         return LabelHypergraph(
-            self.labels,
+            fill_unknown(self.labels),
             self.full.rows,
             weights=self.model.edge_weights,
             nu=self.model.nu,
@@ -193,8 +197,8 @@ def estimate_fit_memory(model: Any, X: Any, Y: sparse.csr_array, weight: float) 
 def _estimate_memory(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
     n, d = X.shape
     n_labels = max(Y.shape[1], 2)
-    n_relevant = np.diff(Y.indptr).astype(np.int64)
-    n_pairs = int((n_relevant * (n_labels - n_relevant)).sum()) if Y.shape[1] > 1 else n
+    n_relevant, n_irrelevant = count_relevant(Y)
+    n_pairs = int((n_relevant * n_irrelevant).sum()) if Y.shape[1] > 1 else n
     n_pairs = n_pairs if model.solver == "dcd" else 0
     dual_dtype = solver_options(model)["dual_dtype"]
     if model.kernel != "linear" or (weight > 0 and d > n):

@@ -11,8 +11,14 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 
-from hyperlabel._base import MultiLabelClassifier, constant_labels
-from hyperlabel._validation import check_weights
+from hyperlabel._base import MultiLabelClassifier, constant_labels, label_counts
+from hyperlabel._validation import check_weights, split_missing
+from hyperlabel.geometry.unknown import (
+    find_unknown_labels,
+    known_part,
+    rank_in_the_middle,
+    rows_with_known_labels,
+)
 from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.solvers.arrays import row_blocks
 from hyperlabel.solvers.rank.pairwise import GRAM_FEATURES, differing_rows, label_pairs, solve_pairwise_ridge
@@ -39,6 +45,10 @@ class CalibratedLabelRanking(MultiLabelClassifier):
 
     `decision_function` is v_p − v_0 − ½ plus half the mean clipped margin of label p, which orders
     labels with equal votes and never changes the decision.
+
+    Labels nobody knows (NaN): a pair is fitted on the rows that know both labels, a label against the virtual
+    one on the rows that know it. A label that no row knows gets the mean score of the others in each row,
+    and is not predicted.
 
     Parameters
     ----------
@@ -86,6 +96,8 @@ class CalibratedLabelRanking(MultiLabelClassifier):
         "virtual_coef_": "k d",
     }
 
+    _accepts_missing_labels = True
+
     estimator: Any = None
     _: KW_ONLY
     alpha: float = 1.0
@@ -94,22 +106,47 @@ class CalibratedLabelRanking(MultiLabelClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CalibratedLabelRanking:
         """Fit a model for every pair of labels and for every label; all of them get the `sample_weight`."""
-        X, Y = self._check_fit(X, y)
+        X, Y_given = self._check_fit(X, y)
         weights = check_weights(sample_weight, X)
+        known_rows = rows_with_known_labels(Y_given)
+        if known_rows is not None:
+            X, Y_given = known_part(X, Y_given)
+            weights = None if weights is None else weights[known_rows]
         if weights is not None:
-            self._constant = constant_labels(Y.T @ weights, weights.sum())
+            self._constant = constant_labels(*label_counts(Y_given, weights))
+        Y, missing = split_missing(Y_given)
+        if missing is not None:
+            self._unknown_labels_ = find_unknown_labels(Y_given)[0]
         self.pairs_ = label_pairs(Y.shape[1])
         if self.estimator is None:
             self._refuse_if_too_large(X.shape[1], Y.shape[1])
             self.pair_coef_, self.pair_intercept_ = solve_pairwise_ridge(
-                X, Y, alpha=self.alpha, sample_weight=weights
+                X, Y, alpha=self.alpha, sample_weight=weights, missing=missing
             )
-            ridge_fit = solve_ridge(X, Y, alphas=(self.alpha,), sample_weight=weights).solve(self.alpha)
-            virtual_map = LinearMap.of_targets(ridge_fit.coef, ridge_fit.intercept)
+            coef, intercept = self._fit_virtual(X, Y, weights, missing)
+            virtual_map = LinearMap.of_targets(coef, intercept)
             self.virtual_coef_, self.virtual_intercept_ = virtual_map.coef, virtual_map.intercept
         else:
-            self._fit_each(X, Y, weights)
+            self._fit_each(X, Y, weights, missing)
         return self
+
+    def _fit_virtual(
+        self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, missing: sparse.csr_array | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ridge of every label on the rows that know it."""
+        if missing is None:
+            ridge_fit = solve_ridge(X, Y, alphas=(self.alpha,), sample_weight=weights).solve(self.alpha)
+            return ridge_fit.coef, ridge_fit.intercept
+        coef, intercept = np.zeros((X.shape[1], Y.shape[1])), np.zeros(Y.shape[1])
+        for j, rows in enumerate(_rows_that_know(missing)):
+            row_weights = None if weights is None else weights[rows]
+            if len(rows) and (row_weights is None or row_weights.any()):
+                ridge_path = solve_ridge(
+                    X[rows], Y[rows][:, [j]], alphas=(self.alpha,), sample_weight=row_weights
+                )
+                ridge_fit = ridge_path.solve(self.alpha)
+                coef[:, j], intercept[j] = ridge_fit.coef[:, 0], ridge_fit.intercept[0]
+        return coef, intercept
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata goes where: the sample weight to the pairwise estimator."""
@@ -131,13 +168,16 @@ class CalibratedLabelRanking(MultiLabelClassifier):
                 "reduce the features, or raise memory_limit."
             )
 
-    def _fit_each(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
+    def _fit_each(
+        self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, missing: sparse.csr_array | None
+    ) -> None:
         if not is_classifier(self.estimator):
             raise TypeError(f"estimator must be a classifier, got {type(self.estimator).__name__}.")
-        tasks = [(rows, side > 0) for rows, side, *_ in differing_rows(Y)]
-        all_rows, columns = np.arange(Y.shape[0]), Y.tocsc()
-        for j in range(Y.shape[1]):
-            tasks.append((all_rows, columns[:, [j]].toarray()[:, 0] > 0))
+        tasks = [(rows, side > 0) for rows, side, *_ in differing_rows(Y, missing)]
+        columns, all_rows = Y.tocsc(), np.arange(Y.shape[0])
+        known_rows = [all_rows] * Y.shape[1] if missing is None else _rows_that_know(missing)
+        for j, rows in enumerate(known_rows):
+            tasks.append((rows, columns[:, [j]].toarray()[rows, 0] > 0))
         pair_models = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_pair)(self.estimator, X, rows, side, weights) for rows, side in tasks
         )
@@ -169,7 +209,18 @@ class CalibratedLabelRanking(MultiLabelClassifier):
             votes = pair_wins + (virtual_margins > 0) - (virtual_margins <= 0).sum(axis=1, keepdims=True)
             mean_margin = (np.clip(pair_margins, -1, 1) @ pair_signs + np.clip(virtual_margins, -1, 1)) / k
             scores[rows] = votes - 0.5 + 0.499 * mean_margin
+        if len(getattr(self, "_unknown_labels_", ())):
+            rank_in_the_middle(scores, self._unknown_labels_)
         return scores
+
+
+def _rows_that_know(missing: sparse.csr_array) -> list[np.ndarray]:
+    """Return the rows that know each label."""
+    all_rows, columns = np.arange(missing.shape[0]), missing.tocsc()
+    return [
+        np.setdiff1d(all_rows, columns.indices[columns.indptr[j] : columns.indptr[j + 1]])
+        for j in range(missing.shape[1])
+    ]
 
 
 def _fit_pair(estimator: Any, X: Any, rows: np.ndarray, side: np.ndarray, weights: np.ndarray | None) -> Any:

@@ -23,9 +23,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from hyperlabel._base import MultiLabelClassifier, constant_labels
+from hyperlabel._base import MultiLabelClassifier, constant_labels, label_counts
 from hyperlabel._params import FLAG, NONE, Rule, number, one_of, whole
-from hyperlabel._validation import check_targets, check_weights
+from hyperlabel._validation import accepted_targets, check_targets, check_weights
+from hyperlabel.geometry.unknown import (
+    find_unknown_labels,
+    known_part,
+    rank_in_the_middle,
+    rows_with_known_labels,
+)
 from hyperlabel.moments.linear_map import LinearMap, not_linear
 from hyperlabel.ranking._choose import choose_C
 from hyperlabel.ranking._fit import RankFit, Solved, estimate_fit_memory
@@ -54,6 +60,9 @@ class RankSVM(MultiLabelClassifier):
     (`hyperlabel.decision.LabelSetSize`). `decision_function` returns f(x) − h(x), so that
     positive means predicted; within a row the order is that of f, which `rank_scores` returns.
     With 1-D y every row has one class, and no h is needed.
+
+    Labels nobody knows (NaN) are in no pair and do not shape h; rows without a known label are left out.
+    A label that no row knows gets the mean score of the others in each row, and is not predicted.
 
     Parameters
     ----------
@@ -156,6 +165,10 @@ class RankSVM(MultiLabelClassifier):
         "laplacian": one_of("combinatorial", "normalized"),
     }
 
+    @property
+    def _accepts_missing_labels(self) -> bool:  # type: ignore[override]
+        return self.kernel != "precomputed"  # rows that are left out would still be columns of the kernel
+
     C: float | Literal["auto"] = "auto"
     _: KW_ONLY
     solver: str = "dcd"
@@ -198,7 +211,7 @@ class RankSVM(MultiLabelClassifier):
 
     def estimate_memory(self, X: Any, y: Any) -> int:
         """Return the bytes a fit will need beyond X and y themselves."""
-        Y, _ = check_targets(y, name=type(self).__name__)
+        Y, _ = check_targets(y, name=type(self).__name__, **accepted_targets(self))
         return estimate_fit_memory(
             self, X if sparse.issparse(X) else np.asarray(X), Y, self._laplacian_weight()
         )
@@ -211,8 +224,14 @@ class RankSVM(MultiLabelClassifier):
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> RankFit:
         X, Y = self._check_fit(X, y)
         weights = check_weights(sample_weight, X)
+        known_rows = rows_with_known_labels(Y)
+        if known_rows is not None:
+            X, Y = known_part(X, Y)
+            weights = None if weights is None else weights[known_rows]
+        if np.isnan(Y.data).any():
+            self._unknown_labels_ = find_unknown_labels(Y)[0]
         if weights is not None:
-            self._constant = constant_labels(Y.T @ weights, weights.sum())
+            self._constant = constant_labels(*label_counts(Y, weights))
             if weights.any() and not weights.all() and self.kernel != "precomputed":
                 weighed_rows = np.flatnonzero(weights)  # a row of weight 0 is a row that is not there
                 X, Y, weights = X[weighed_rows], Y[weighed_rows], weights[weighed_rows]
@@ -257,6 +276,8 @@ class RankSVM(MultiLabelClassifier):
                 scores[rows] = self.kernel_.rows(X[rows]) @ coef.T + intercept
         if with_threshold and hasattr(self, "set_size_regressor_"):
             scores -= np.asarray(self.set_size_regressor_.predict(X), dtype=np.float64).reshape(-1, 1)
+        if len(getattr(self, "_unknown_labels_", ())):
+            rank_in_the_middle(scores, self._unknown_labels_, predicts=with_threshold)
         return scores
 
     def _linear_map(self) -> LinearMap:

@@ -78,16 +78,42 @@ def find_leaves(X: sparse.csr_array, forest: Tree, roots: np.ndarray) -> np.ndar
     return leaves
 
 
-def leaf_frequencies(leaves: np.ndarray, edges: sparse.csr_array, Y: sparse.csr_array) -> np.ndarray:
-    """Mean over each row's leaves (m×T) of the label frequencies among the rows that each leaf joins."""
+def leaf_frequencies(
+    leaves: np.ndarray,
+    edges: sparse.csr_array,
+    Y: sparse.csr_array,
+    missing: sparse.csr_array | None = None,
+    shares: np.ndarray | None = None,
+) -> np.ndarray:
+    """Mean over each row's leaves (m×T) of the label frequencies among the rows that each leaf joins.
+
+    With `missing`, the indicator of unknown entries, frequencies are those among the rows that know the
+    label; a leaf where none does answers with the label's share.
+    """
     met_leaves, leaf_index = np.unique(leaves, return_inverse=True)
     met_edges = edges[met_leaves]
     leaf_shares = sparse.diags_array(1.0 / np.maximum(np.diff(met_edges.indptr), 1) / leaves.shape[1])
+    frequencies = leaf_shares @ (met_edges @ Y)
+    if missing is not None and shares is not None:
+        unknown_share = sparse.csr_array(leaf_shares @ (met_edges @ missing)) * leaves.shape[1]
+        frequencies = _among_known(sparse.csr_array(frequencies), unknown_share, shares / leaves.shape[1])
     row_starts = np.arange(0, leaves.size + 1, leaves.shape[1])
     leaf_memberships = sparse.csr_array(
         (np.ones(leaves.size), leaf_index.ravel(), row_starts), shape=(len(leaves), len(met_leaves))
     )
-    return (leaf_memberships @ (leaf_shares @ (met_edges @ Y))).toarray()
+    return (leaf_memberships @ frequencies).toarray()
+
+
+def _among_known(
+    frequencies: sparse.csr_array, unknown_share: sparse.csr_array, shares: np.ndarray
+) -> sparse.csr_array:
+    """Divide frequencies by the share of the rows that know the label; its share where none does."""
+    raised, filled = unknown_share.copy(), unknown_share.copy()
+    is_unknown = unknown_share.data > 1 - 1e-6
+    known_share = np.where(is_unknown, 1.0, 1.0 - unknown_share.data)
+    raised.data = 1.0 / known_share - 1.0
+    filled.data = np.where(is_unknown, shares[unknown_share.indices], 0.0)
+    return sparse.csr_array(frequencies + frequencies.multiply(raised) + filled)
 
 
 def _grow_nodes(

@@ -88,6 +88,50 @@ def look_up(neighbors: np.ndarray, Y: sparse.csr_array, log_odds_table: np.ndarr
     return scores
 
 
+def known_counts(neighbors: np.ndarray, Y: sparse.csr_array, missing: sparse.csr_array) -> np.ndarray:
+    """Return how many of k neighbours carry each label, as if the unknown ones were like the known, m×K.
+
+    j of r neighbours that know the label count as k·j/r, rounded, a half up; −1 where none knows it.
+    `missing` is the indicator of the unknown entries.
+    """
+    _check_neighbors(neighbors, Y)
+    n, k = neighbors.shape
+    neighborhood = sparse.csr_array(
+        (np.ones(n * k), neighbors.ravel(), np.arange(0, n * k + 1, k)), shape=(n, Y.shape[0])
+    )
+    positives, n_known = (neighborhood @ Y).toarray(), k - (neighborhood @ missing).toarray()
+    shares = np.divide(positives, n_known, out=np.zeros_like(positives), where=n_known > 0)
+    return np.where(n_known > 0, np.floor(k * shares + 0.5), -1).astype(np.int64)
+
+
+def known_count_tables(
+    neighbors: np.ndarray, Y: sparse.csr_array, missing: sparse.csr_array
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return c and c′ over the entries that are known, and known to some neighbour: see `known_counts`."""
+    counts, n_counts = known_counts(neighbors, Y, missing), neighbors.shape[1] + 1
+    cells = counts + n_counts * np.arange(Y.shape[1])
+    has_label, counts_in = Y.toarray() > 0, (counts >= 0) & ~(missing.toarray() > 0)
+    tables = (
+        np.bincount(cells[counts_in & side], minlength=n_counts * Y.shape[1])
+        for side in (has_label, ~has_label)
+    )
+    with_label, without_label = (table.reshape(Y.shape[1], n_counts).astype(float) for table in tables)
+    return with_label, without_label
+
+
+def look_up_known(
+    neighbors: np.ndarray,
+    Y: sparse.csr_array,
+    missing: sparse.csr_array,
+    log_odds_table: np.ndarray,
+    log_prior_odds: np.ndarray,
+) -> np.ndarray:
+    """Return log_odds_table[l, `known_counts`] of every row and label; the prior where none knows."""
+    counts = known_counts(neighbors, Y, missing)
+    scores = log_odds_table[np.arange(Y.shape[1]), counts]
+    return np.where(counts >= 0, scores, log_prior_odds)
+
+
 def _check_neighbors(neighbors: np.ndarray, Y: sparse.csr_array) -> None:
     check_rows(Y)
     if not Y.has_canonical_format:  # a label met twice in one row would be counted past the table's end

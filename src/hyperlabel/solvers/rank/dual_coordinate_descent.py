@@ -173,10 +173,12 @@ class _State:
 
 def _clip_to_box(problem: RankProblem, alpha: np.ndarray, upper: np.ndarray, slack: float) -> None:
     """Clip the duals to 0 … u_ip in place."""
-    n_relevant = np.diff(problem.indptr)
+    is_relevant = problem.indices >= 0  # the others are unknown
+    relevant_rows = np.repeat(np.arange(len(upper)), np.diff(problem.indptr))[is_relevant]
+    n_relevant = np.bincount(relevant_rows, minlength=len(upper))
     pairs_per_label = np.diff(problem.start) // np.maximum(n_relevant, 1)
-    label_bounds = np.repeat(upper, n_relevant) * problem.cost[problem.indices] * slack
-    pair_bounds = np.repeat(label_bounds.astype(alpha.dtype), np.repeat(pairs_per_label, n_relevant))
+    label_bounds = upper[relevant_rows] * problem.cost[problem.indices[is_relevant]] * slack
+    pair_bounds = np.repeat(label_bounds.astype(alpha.dtype), pairs_per_label[relevant_rows])
     np.clip(alpha, 0.0, pair_bounds, out=alpha)
 
 
@@ -256,7 +258,7 @@ def _visit_dense_rows(
         i = visit_order[s]
         n_relevant, n_irrelevant = split_labels(i, indptr, indices, relevant_labels, irrelevant_labels)
         for p in range(k):
-            f[p] = b[p]
+            f[p], label_steps[p] = b[p], 0.0  # a label that nobody knows takes no step
         for j in range(0, unrolled_stop, 4):  # four features at a time: f is loaded and stored once for them
             x0, x1, x2, x3 = X[i, j], X[i, j + 1], X[i, j + 2], X[i, j + 3]
             for p in range(k):
@@ -302,7 +304,7 @@ def _visit_sparse_rows(
         n_relevant, n_irrelevant = split_labels(i, indptr, indices, relevant_labels, irrelevant_labels)
         shift_factor = constant - offsets[i]
         for p in range(k):
-            f[p] = c[p] * shift_factor - g[p]
+            f[p], label_steps[p] = c[p] * shift_factor - g[p], 0.0
         for e in range(rows[i], rows[i + 1]):
             x, j = data[e], columns[e]
             for p in range(k):

@@ -67,7 +67,7 @@ def _find_best_vertex(
 
 @compiled
 def _sum_short_margins(F, first, indptr, indices, unit, cost, beta):
-    """Loss, Σs and β of the vertex s for a block of rows, all per unit of C."""
+    """Loss, Σs and β of the vertex s for a block of rows, all per unit of C; unknown labels keep β = 0."""
     k = F.shape[1]
     relevant_labels, irrelevant_labels, irrelevant_scores, irrelevant_sums = (
         np.empty(k, np.int64),

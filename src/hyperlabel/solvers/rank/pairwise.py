@@ -33,13 +33,21 @@ def label_pairs(k: int) -> np.ndarray:
 
 
 def solve_pairwise_ridge(
-    X: Any, Y: sparse.csr_array, *, alpha: float = 1.0, sample_weight: np.ndarray | None = None
+    X: Any,
+    Y: sparse.csr_array,
+    *,
+    alpha: float = 1.0,
+    sample_weight: np.ndarray | None = None,
+    missing: sparse.csr_array | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return coefficients (pairs×d) and intercepts of every pair's ridge; 0 where no row tells them apart."""
+    """Return coefficients (pairs×d) and intercepts of every pair's ridge; 0 where no row tells them apart.
+
+    `missing` is the indicator of entries nobody knows; pairs are then solved on their rows.
+    """
     d, k = X.shape[1], Y.shape[1]
     coef, intercept = np.zeros((k * (k - 1) // 2, d)), np.zeros(k * (k - 1) // 2)
-    label_moments = _LabelMoments(X, Y, sample_weight) if d <= GRAM_FEATURES else None
-    for t, (pair_rows, pair_targets, shared_rows, p, q) in enumerate(differing_rows(Y)):
+    label_moments = _LabelMoments(X, Y, sample_weight) if d <= GRAM_FEATURES and missing is None else None
+    for t, (pair_rows, pair_targets, shared_rows, p, q) in enumerate(differing_rows(Y, missing)):
         if not len(pair_rows):
             continue
         if label_moments is not None and len(pair_rows) > max(d, len(shared_rows)):
@@ -56,8 +64,14 @@ def solve_pairwise_ridge(
     return coef, intercept
 
 
-def differing_rows(Y: sparse.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, int, int]]:
-    """For every pair: rows carrying one of the two, their targets ±1, rows carrying both."""
+def differing_rows(
+    Y: sparse.csr_array, missing: sparse.csr_array | None = None
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, int, int]]:
+    """For every pair: rows carrying one of the two, their targets ±1, rows carrying both.
+
+    With `missing`, the indicator of unknown entries, the other label of the pair must be known.
+    """
+    is_unknown = None if missing is None else missing.tocsc()
     label_columns = Y.tocsc()
     label_rows = [
         np.sort(label_columns.indices[label_columns.indptr[j] : label_columns.indptr[j + 1]])
@@ -74,6 +88,11 @@ def differing_rows(Y: sparse.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray
                 if len(shared_rows)
                 else label_rows[p]
             )
+            if is_unknown is not None:
+                only_p, only_q = (
+                    np.setdiff1d(rows, is_unknown[:, [other]].indices)
+                    for rows, other in ((only_p, q), (only_q, p))
+                )
             pair_targets = np.concatenate([np.ones(len(only_p)), -np.ones(len(only_q))])
             yield np.concatenate([only_p, only_q]), pair_targets, shared_rows, p, q
         carries_p[label_rows[p]] = False

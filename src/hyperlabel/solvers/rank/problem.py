@@ -15,6 +15,7 @@ code     meaning                                                       shape
 X        rows as the solver sees them (scaled), dense or CSR           n×d
 shift    m, subtracted from sparse rows without densifying them        d
 W, b     weights and bias; the bias is the weight of a constant 1 (8)  d×k, k
+indices  labels on, in CSR; a label p that nobody knows stands as ~p    nnz
 alpha    α, one dual per (row, relevant, irrelevant) triple            Σ|y||ȳ|
 beta     β (15): row and (negated) column sums of a row's α block      n×k
 unit     sᵢ/(|yᵢ||ȳᵢ|), sᵢ the sample weight                           n
@@ -61,7 +62,10 @@ class RankProblem:
         label_cost: np.ndarray | None = None,
         shift: np.ndarray | None = None,
     ) -> RankProblem:
-        """Lay out the pairs of each row; rows with all, no, or weightless labels have none."""
+        """Lay out the pairs of each row; rows with all, no, or weightless labels have none.
+
+        NaN stored in Y is a label nobody knows: it is in no pair.
+        """
         n, k = Y.shape
         check_rows(Y)
         if sparse.issparse(X):
@@ -81,12 +85,14 @@ class RankProblem:
         else:
             X = np.ascontiguousarray(X, dtype=np.float64)
             norms = np.einsum("ij,ij->i", X, X)
-        n_relevant = np.diff(Y.indptr).astype(np.int64)
-        row_pairs = n_relevant * (k - n_relevant)
+        is_unknown = np.isnan(Y.data)
+        n_relevant, n_irrelevant = count_relevant(Y)
+        row_pairs = n_relevant * n_irrelevant
+        labels = np.where(is_unknown, ~Y.indices, Y.indices) if is_unknown.any() else Y.indices
         row_pairs[row_weights <= 0] = 0
         unit = np.divide(row_weights, row_pairs, out=np.zeros(n), where=row_pairs > 0)
         pair_start = np.concatenate([[0], np.cumsum(row_pairs)])
-        return cls(X, shift, Y.indptr, Y.indices, pair_start, unit, cost, np.maximum(norms, 0.0) + 1.0)
+        return cls(X, shift, Y.indptr, labels, pair_start, unit, cost, np.maximum(norms, 0.0) + 1.0)
 
     @property
     def n_pairs(self) -> int:
@@ -171,6 +177,14 @@ def rank_memory(n: int, d: int, k: int, n_pairs: int, dual_dtype: Any = np.float
     return n_pairs * np.dtype(dual_dtype).itemsize + 4 * 8 * d * k + 2 * block_bytes + 5 * 8 * n
 
 
+def count_relevant(Y: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many labels of each row are known to be on, and known to be off."""
+    n_stored = np.diff(Y.indptr).astype(np.int64)
+    rows = np.repeat(np.arange(Y.shape[0]), n_stored)
+    n_unknown = np.bincount(rows[np.isnan(Y.data)], minlength=Y.shape[0])
+    return n_stored - n_unknown, Y.shape[1] - n_stored
+
+
 @compiled
 def split_labels(i, indptr, indices, relevant_labels, irrelevant_labels):
     """List the relevant and irrelevant labels of row i; return how many of each."""
@@ -180,6 +194,8 @@ def split_labels(i, indptr, indices, relevant_labels, irrelevant_labels):
         if t < row_end and indices[t] == p:
             relevant_labels[n_relevant] = p
             n_relevant += 1
+            t += 1
+        elif t < row_end and indices[t] == ~p:  # nobody knows
             t += 1
         else:
             irrelevant_labels[n_irrelevant] = p
