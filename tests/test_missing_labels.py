@@ -15,6 +15,7 @@ from tests.test_common import assert_same, make_data, outcome
 
 from hyperlabel import (
     CPLST,
+    OPLS,
     PLST,
     CalibratedLabelRanking,
     CompressedSensing,
@@ -26,7 +27,9 @@ from hyperlabel import (
     LabelTopicModel,
     MLkNN,
     PartialBinaryRelevance,
+    ProjectionClassifier,
     RankSVM,
+    projection_path,
 )
 from hyperlabel.decision import set_size_targets
 from hyperlabel.labelspace import LabelSpaceClassifier
@@ -318,3 +321,31 @@ def test_any_regressor_of_codes_sees_the_filled_labels():
     model = LabelSpaceClassifier(regressor=LinearRegression()).fit(X, gaps)
     want = LinearRegression().fit(X, filled(gaps)).predict(X)
     assert_allclose(model.decision_function(X), 2 * want - 1, atol=1e-9)
+
+
+def test_a_read_out_regresses_the_filled_labels():
+    X, Y = make_data(57)
+    gaps = with_gaps(Y)
+    model = ProjectionClassifier(HypergraphSpectral(3), readout_alpha=0.1).fit(X, gaps)
+    Z = HypergraphSpectral(3).fit(X, gaps).transform(X)
+    want = 2 * Ridge(alpha=0.1).fit(Z, filled(gaps)).predict(Z) - 1
+    assert_allclose(model.decision_function(X), want, atol=1e-9)
+
+
+def test_a_path_fills_gaps_as_single_fits_do():
+    X, Y = make_data(58)
+    gaps = with_gaps(Y)
+    gaps[5] = np.nan
+    for model in projection_path(X, gaps, alphas=[1.0, 10.0]):
+        expansion, form = model.name
+        single = HypergraphSpectral(expansion=expansion, form=form, alpha=model.alpha).fit(X, gaps)
+        assert_allclose(model.components, single.components_, atol=1e-8)
+
+
+def test_sums_over_blocks_refuse_gaps():
+    X, Y = make_data(59)
+    for model in (PLST(3), OPLS(2)):
+        with pytest.raises(ValueError, match="needs? every label known"):
+            model.partial_fit(X, with_gaps(Y))
+    with pytest.raises(ValueError, match="needs every label known"):
+        OPLS(2, cross_fit=3).fit_transform(X, with_gaps(Y))

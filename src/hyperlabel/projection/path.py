@@ -17,6 +17,7 @@ from scipy import sparse
 from hyperlabel._params import check_params, number
 from hyperlabel._validation import check_fit
 from hyperlabel.geometry.similarity import EXPANSIONS, centered_gram, column_sums
+from hyperlabel.geometry.unknown import fill_unknown, known_part
 from hyperlabel.projection._base import LabelProjection
 from hyperlabel.projection.hypergraph_spectral import FORMS, HypergraphSpectral
 from hyperlabel.solvers.ridge.routes import Path, Solver, solve_ridge
@@ -137,7 +138,7 @@ def projection_path(
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Rows; sparse rows are not densified.
     y : array-like or sparse matrix of shape (n_samples, n_labels)
-        Label indicator, or classes.
+        Label indicator, or classes; shares and NaN as in the projections.
     methods : mapping of name to projection, default=None
         Projections with a label factor and an `alpha`, which is not used, nor is their `solver`.
         Methods with the same label factor share its right-hand sides: a whole grid of tradeoffs
@@ -180,6 +181,8 @@ def projection_path(
     for method in methods.values():
         _check_method(method)
     X, Y, layout = check_fit(HypergraphSpectral(), X, y, min_samples=2)
+    X, Y = known_part(X, Y)
+    Y = fill_unknown(Y)
     bases = _Bases()
     prepared = {}
     for name, method in methods.items():

@@ -20,8 +20,9 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.base import clone
 
-from hyperlabel._base import MultiLabelClassifier
+from hyperlabel._base import EPS, MultiLabelClassifier
 from hyperlabel._params import Rule, number
+from hyperlabel.geometry.unknown import fill_unknown, find_unknown_labels, known_part
 from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.projection._base import LabelProjection, Projection
 from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral
@@ -77,8 +78,22 @@ class ProjectionClassifier(MultiLabelClassifier):
     _: KW_ONLY
     readout_alpha: float = 1e-6
 
+    @property
+    def _accepts_missing_labels(self) -> bool:  # type: ignore[override]
+        return getattr(self._projection_or_default(), "_accepts_missing_labels", False)
+
+    @property
+    def _accepts_soft_targets(self) -> bool:  # type: ignore[override]
+        return self._accepts_missing_labels
+
     def fit(self, X: Any, y: Any) -> ProjectionClassifier:
-        X, Y = self._check_fit(X, y, min_samples=2)
+        """Fit the projection and the read-out.
+
+        Shares and labels nobody knows (NaN) are treated as in the projection, by the read-out too. A label
+        that no row knows gets the mean share of the others as its score, and is not predicted by it alone.
+        """
+        X, Y_given = known_part(*self._check_fit(X, y, min_samples=2))
+        Y = fill_unknown(Y_given)
         self.projection_ = clone(self._projection_or_default())
         if not isinstance(self.projection_, Projection):
             raise ValueError("projection must be one of hyperlabel's projections, such as OPLS().")
@@ -93,6 +108,9 @@ class ProjectionClassifier(MultiLabelClassifier):
             )
         Z = RowMoments.from_rows(np.asarray(self.projection_.transform(X), dtype=np.float64), Y).centered()
         self.readout_, self._mean_ = read_out(Z.gram, Z.cross, self.readout_alpha), Z.f_mean
+        if Y is not Y_given:
+            unknown_labels, share = find_unknown_labels(Y_given)
+            self._mean_[unknown_labels] = min(share, 0.5 - EPS) if share <= 0.5 else share
         linear_map = self._linear_map()
         self.coef_, self.intercept_ = np.ascontiguousarray(linear_map.coef), linear_map.intercept
         return self
