@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.special import logit
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import KFold
 from tests.estimators import CLASSIFIERS, EXCUSES, TRANSFORMERS
 from tests.projection import oracles
 from tests.test_common import assert_same, make_data, outcome
@@ -285,6 +286,13 @@ def test_leaves_answer_with_the_frequency_among_rows_that_know(splits):
     scores = by_folds.fit(np.vstack([X, X[:2]]), more).oof_scores_
     assert scores.shape == more.shape
     assert np.isfinite(scores).all()
+    given = list(KFold(4).split(X))
+    want = clone(by_folds).set_params(cv=given).fit(X, gaps).oof_scores_
+    rows = np.arange(2, len(X) + 2)  # two rows without a known label before the others
+    shifted = [(np.append(rows[train], 0), rows[test]) for train, test in given]
+    model = clone(by_folds).set_params(cv=shifted)
+    more = np.vstack([np.full((2, Y.shape[1]), np.nan), gaps])
+    assert_array_equal(model.fit(np.vstack([X[:2], X]), more).oof_scores_[2:], want)
 
 
 @pytest.mark.parametrize(

@@ -133,15 +133,21 @@ class LabelForest(MultiLabelClassifier):
         """
         X_given, Y_given = self._check_fit(X, y)
         X, Y_known = known_part(X_given, Y_given)
-        if groups is not None and X is not X_given:
-            groups = np.asarray(groups)[rows_with_known_labels(Y_given)]
+        known_rows = rows_with_known_labels(Y_given)
+        if groups is not None and known_rows is not None:
+            groups = np.asarray(groups)[known_rows]
         Y, missing = split_missing(Y_known)
         if missing is not None:
             self._set_unknown(Y_known, missing)
         all_rows = np.arange(X.shape[0])
         folds: list[Any] = [(all_rows, all_rows[:0])]
         if self.cv is not None:
-            folds = make_folds(self.cv, Y, groups, X=X, at_most_rows=True)
+            cv = (
+                self.cv
+                if known_rows is None
+                else _renumber_folds(self.cv, known_rows, len(Y_given.indptr) - 1)
+            )
+            folds = make_folds(cv, Y, groups, X=X, at_most_rows=True)
         self._by_means = self.splits == "means" or (self.splits == "auto" and mostly_zero(X))
         rows = self._prepare_rows(X)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
@@ -162,8 +168,8 @@ class LabelForest(MultiLabelClassifier):
         self._edges = self._make_leaf_edges(leaves, all_rows)
         if self.cv is not None:
             self._score_folds(leaves, folds)
-            if X is not X_given:
-                self._score_left_out_rows(X_given, rows_with_known_labels(Y_given))
+            if known_rows is not None:
+                self._score_left_out_rows(X_given, known_rows)
         return self
 
     def _set_unknown(self, Y: sparse.csr_array, missing: sparse.csr_array) -> None:
@@ -254,3 +260,13 @@ def _label_codes(Y: sparse.csr_array, n_codes: int) -> np.ndarray:
         return Y.toarray()
     P = principal_directions(Y, n_codes, offset=np.asarray(Y.mean(axis=0)).ravel()).components
     return np.asarray(Y @ P.T)
+
+
+def _renumber_folds(cv: Any, known_rows: np.ndarray, n_rows: int) -> Any:
+    """Return folds given as row numbers with those of the known rows alone; others as they are."""
+    if isinstance(cv, int) or hasattr(cv, "split"):
+        return cv
+    place = np.full(n_rows, -1)
+    place[known_rows] = np.arange(len(known_rows))
+    fold_parts = [[place[np.arange(n_rows)[part]] for part in fold] for fold in cv]
+    return [tuple(part[part >= 0] for part in fold) for fold in fold_parts]
