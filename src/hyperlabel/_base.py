@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
@@ -412,6 +413,19 @@ def mean_prevalence(counts: np.ndarray, known_rows: Any) -> float:
     counts, known_rows = np.broadcast_arrays(np.asarray(counts).ravel(), np.asarray(known_rows))
     is_known = known_rows > 0
     return float(np.mean(counts[is_known] / known_rows[is_known])) if is_known.any() else 0.0
+
+
+def unknown_score(
+    counts: np.ndarray, known_rows: Any, threshold: float = 0.0, *, logistic: bool = False
+) -> float:
+    """Return the score of labels of which no row is known: the mean prevalence of the others.
+
+    On the scale ±1, or as log odds. Below even odds it stays below 0: nothing is predicted unseen.
+    """
+    prevalence = mean_prevalence(counts, known_rows)
+    log_odds = float(logit(np.clip(prevalence, EPS, 1.0 - EPS)))
+    score = log_odds if logistic else 2.0 * prevalence - 1.0
+    return min(score - threshold, -EPS if prevalence <= 0.5 else np.inf)
 
 
 def place_constant_labels(scores: np.ndarray, constant: np.ndarray) -> np.ndarray:

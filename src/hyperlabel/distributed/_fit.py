@@ -15,13 +15,15 @@ from dask import delayed
 from scipy import sparse
 from sklearn.base import clone
 
+from hyperlabel._base import label_counts, mean_prevalence
 from hyperlabel._params import forget_fit
 from hyperlabel._validation import check_fit, check_weights
 from hyperlabel.distributed._collections import collection_blocks, tree_reduce
 from hyperlabel.linear import BinaryRelevance
-from hyperlabel.linear.per_label import fit_labels
+from hyperlabel.linear.fit_rows import FitRows
+from hyperlabel.linear.per_label import fit_labels, labels_to_fit
 from hyperlabel.moments.blocks import add_scans, close_fit, open_fit, scan_block, sum_block
-from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.moments.grouped_moments import add_sums
 
 
 def fit(
@@ -85,7 +87,7 @@ def fit(
     opened_model = row_blocks.open(estimator, classes, memory_limit)
     if opened_model._scans():
         opened_model._use_scan(row_blocks.total(scan_block, opened_model, add_scans))
-    total_moments = row_blocks.total(sum_block, opened_model, RowMoments.add)
+    total_moments = row_blocks.total(sum_block, opened_model, add_sums)
     return close_fit(_copy_fitted_state(estimator, opened_model), total_moments)
 
 
@@ -160,7 +162,7 @@ def _fit_label_blocks(estimator: Any, row_blocks: _Blocks, label_block: int | No
     all_rows = delayed(_gather_rows, pure=False)(row_blocks.X, row_blocks.y, row_blocks.weights)
     opened_fit = delayed(_open_label_fit, pure=False)(clone(estimator), all_rows)
     model = row_blocks.compute(delayed(lambda pair: pair[0], pure=False)(opened_fit))
-    fitted_labels = np.flatnonzero(model._constant == 0)
+    fitted_labels = row_blocks.compute(delayed(lambda pair: labels_to_fit(*pair), pure=False)(opened_fit))
     block_size = label_block or max(1, -(-len(fitted_labels) // 32))
     label_task = delayed(_fit_labels, pure=False)
     block_fits = [
@@ -192,13 +194,18 @@ def _stack_blocks(blocks: list[Any]) -> Any:
     return np.concatenate(blocks)
 
 
-def _open_label_fit(model: Any, all_rows: tuple[Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
+def _open_label_fit(model: Any, all_rows: tuple[Any, Any, Any]) -> tuple[Any, FitRows]:
     model = copy.copy(model)
     X, Y, layout = check_fit(model, all_rows[0], all_rows[1])
-    model._set_targets(layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
-    return model, X, Y, check_weights(all_rows[2], X)
+    rows = FitRows.of(X, Y, check_weights(all_rows[2], X, Y.shape[1]), None, None, {})
+    counts, known = label_counts(rows.Y, rows.weights)
+    model._set_targets(layout, counts=counts, n_rows=known)
+    model._prevalence_ = mean_prevalence(counts, known)
+    if model.class_weight is not None:
+        rows = rows.weigh_classes(model.class_weight, model.label_names_)
+    return model, rows
 
 
-def _fit_labels(opened_fit: tuple[Any, Any, Any, Any], labels: np.ndarray) -> list[Any]:
-    model, X, Y, weights = opened_fit
-    return fit_labels(model, X, Y, labels, weights, {}, None)
+def _fit_labels(opened_fit: tuple[Any, FitRows], labels: np.ndarray) -> list[Any]:
+    model, rows = opened_fit
+    return fit_labels(model, rows, labels)

@@ -18,49 +18,54 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 
 from hyperlabel._base import (
-    EPS,
     MultiLabelClassifier,
     constant_labels,
     label_counts,
-    mean_prevalence,
     shape_probabilities,
+    unknown_score,
 )
-from hyperlabel._params import each_number, number, one_of
+from hyperlabel._params import Rule, each_number, number, one_of
 from hyperlabel._validation import check_weights
+from hyperlabel.linear.fit_rows import FitRows, balanced_weights, class_weights
 from hyperlabel.linear.margins import fit_margins
-from hyperlabel.linear.per_label import fit_one_by_one, map_of_labels, score_labels
-from hyperlabel.linear.shared_ridge import fit_shared_ridge
+from hyperlabel.linear.per_label import fit_one_by_one, map_of_labels, score_labels, score_of_unknown
+from hyperlabel.linear.shared_ridge import fit_shared_ridge, fold_maps, follow_rows
 from hyperlabel.metrics import get_scorer
 from hyperlabel.moments.auto_params import (
     ALPHA,
     THRESHOLD,
     Auto,
-    decide_alpha,
     decide_threshold,
     default_threshold,
     is_auto,
 )
 from hyperlabel.moments.cross_validate import ClosedFormCV
-from hyperlabel.moments.linear_map import LinearMap, signed_targets
-from hyperlabel.moments.model import MomentsModel
+from hyperlabel.moments.linear_map import LinearMap
+from hyperlabel.moments.model import ScanningModel
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.margin.losses import CURVATURE
-from hyperlabel.solvers.moments.rank_one_update import TOLERANCE, can_update_factor, update_with_rows
-from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.moments.label_groups import WeightedEntries
 from hyperlabel.solvers.moments.stored_rows import StoredRows
+from hyperlabel.solvers.ridge.grouped_path import RowGroups
 from hyperlabel.solvers.ridge.label_blocks import (
     SETTLED,
     SolvedBlock,
     keep_largest,
+    solve_groups,
     solve_label_blocks,
     solve_sums,
 )
-from hyperlabel.solvers.ridge.routes import RidgePath, RidgeResult, Solver, choose_route
+from hyperlabel.solvers.ridge.routes import RidgeResult, Solver, choose_route
+
+CLASS_WEIGHT = Rule(
+    lambda value: not isinstance(value, str) or value == "balanced",
+    "'balanced', a dict, one number for each label, or None",
+)
 
 
 def _has_probabilities(self: Any) -> bool:
@@ -70,7 +75,7 @@ def _has_probabilities(self: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel):
+class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, ScanningModel):
     r"""One linear model per label; with the default estimator, one shared solve for all of them.
 
     With ``estimator=None`` every label j is a ridge regression on targets ±1,
@@ -92,8 +97,10 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     max(0, 1 − tf)² or log(1 + exp(−tf)). All labels still share one factorisation, which then preconditions
     L-BFGS; but the rows do not add up to sums, so that they are needed all at once.
 
-    A 2-D y may hold NaN where nobody knows whether a row carries a label: each label is then
-    fitted on the rows where it is known.
+    A 2-D y may hold NaN where nobody knows whether a row carries a label: each label is then fitted on the
+    rows where it is known, and a label of which no row is known ranks by the mean prevalence of the others.
+    It may hold numbers between 0 and 1 as well: a share p counts as a row of weight p with the label and one
+    of weight 1 − p without. Labels with the same gaps and weights share a solve (docs/guides/gaps-in-labels).
 
     Parameters
     ----------
@@ -103,6 +110,10 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         Loss of the shared solve. "squared_hinge" ranks better on wide text (docs/scaling.md). "logistic" is
         slower, ranks better on some data (docs/choosing.md) and has probabilities of its own; α is 1/(2C) of
         scikit-learn's `LogisticRegression`.
+    class_weight : "balanced", dict, array-like of shape (n_labels,) or None, default=None
+        Weight of each label's positives, negatives counting once, by label (1 where a dict names none);
+        ``{0: a, 1: b}`` weighs negatives and positives of all labels; "balanced" makes both sides of each
+        label weigh the same. They multiply `sample_weight`, and the choice of λ knows nothing of them.
     alpha : float, sequence of float or "auto", default="auto"
         The ridge λ of the shared solve. "auto" takes the smallest λ whose evidence is the largest, or nearly,
         a function of the sums alone: every way to the same sums (`partial_fit`, `merge`, `forget`, chunks,
@@ -172,15 +183,27 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     >>> best, scores = model.predict_topk(X[:2], k=2)
     >>> best.shape
     (2, 2)
+
+    Labels nobody looked at are NaN:
+
+    >>> import numpy as np
+    >>> gaps = np.where(np.arange(200)[:, None] % 5 == np.arange(5), np.nan, Y)
+    >>> BinaryRelevance().fit(X, gaps).predict(X[:3]).astype(int)
+    array([[0, 0, 0, 1, 1],
+           [0, 0, 1, 0, 0],
+           [1, 0, 0, 1, 0]])
     """
 
     _accepts_missing_labels = True
+    _accepts_soft_targets = True
+    _accepts_entry_weights = True
     _inner = "estimator"
     _rules: ClassVar = {
         "alpha": ALPHA | each_number(0),
         "threshold": THRESHOLD,
         "tol": number(above=0),
         "loss": one_of("squared", *CURVATURE),
+        "class_weight": CLASS_WEIGHT,
     }
     _closed_form_params: ClassVar = {
         "alpha": "alpha"
@@ -190,6 +213,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     estimator: Any = None
     _: KW_ONLY
     loss: Literal["squared", "squared_hinge", "logistic"] = "squared"
+    class_weight: Any = None
     alpha: float | Sequence[float] | Auto = "auto"
     threshold: float | Auto | None = None
     cv: Any = None
@@ -203,21 +227,25 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **fit_params: Any
     ) -> BinaryRelevance:
-        """Fit all labels; a 2-D y may hold NaN where a label is unknown.
+        """Fit all labels; a 2-D y may hold NaN where a label is unknown, and shares between 0 and 1.
 
-        `sample_weight` weighs the rows, `groups` keep them together in the folds of `cv`; further metadata
-        goes to `estimator`, when metadata routing is enabled.
+        `sample_weight` weighs the rows, or, of shape (n_samples, n_labels), the entries of y, `groups` keep
+        rows together in the folds of `cv`; further metadata goes to `estimator`, when metadata routing is
+        enabled.
         """
         X, Y = self._check_fit(X, y)
-        weights = check_weights(sample_weight, X)
+        weights = check_weights(sample_weight, X, Y.shape[1])
+        rows = FitRows.of(X, Y, weights, groups, self.cv, fit_params)
+        if self.class_weight is not None:
+            rows = rows.weigh_classes(self.class_weight, self.label_names_)
         if self.estimator is not None:
-            fit_one_by_one(self, X, Y, weights, groups, fit_params)
+            fit_one_by_one(self, rows)
         elif fit_params:
             raise TypeError(f"The shared ridge takes no fit parameter {next(iter(fit_params))!r}.")
         elif self.loss == "squared":
-            fit_shared_ridge(self, X, Y, weights, groups)
+            fit_shared_ridge(self, rows)
         else:
-            fit_margins(self, X, Y, weights, groups)
+            fit_margins(self, rows)
         return self
 
     @available_if(_has_probabilities)
@@ -237,12 +265,17 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         for j, label_model in enumerate(() if self.estimator is None else self.estimators_):
             if label_model is not None:
                 p[:, j] = label_model.predict_proba(X)[:, 1]
+            elif self._constant[j] == 0:
+                p[:, j] = self._prevalence_
         return shape_probabilities(self._layout, p)
 
     def _scores(self, X: Any) -> np.ndarray:
         if self.estimator is None:
             return self._linear_map().scores(X)
-        return score_labels(self.estimators_, X)
+        return score_labels(self.estimators_, X, self._unknown_score())
+
+    def _unknown_score(self) -> float:
+        return score_of_unknown(self.estimator, getattr(self, "_prevalence_", 0.0))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata goes where: all fit parameters to the per-label estimator."""
@@ -257,7 +290,27 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         return self.estimator is None and self.loss == "squared"
 
     def _refuses_rows(self) -> str | None:
+        if self._scans():
+            return (
+                "class_weight='balanced' needs the counts of all rows first: give the weights of positives "
+                "as numbers, or fit on all rows."
+            )
         return None if self._is_ridge() else self._refuses_blocks()
+
+    def _scans(self) -> bool:
+        return isinstance(self.class_weight, str)
+
+    def _scan(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> dict[str, Any]:
+        counts, known = WeightedEntries.of(Y, weights).counts()
+        return {"counts": counts, "known": known}
+
+    def _use_scan(self, total: dict[str, Any]) -> None:
+        self._on_off_ = balanced_weights(total["counts"], total["known"])
+
+    def _weights_of_classes(self) -> np.ndarray | None:
+        if self._scans():
+            return self._on_off_
+        return class_weights(self.class_weight, self._layout.n_columns, self.label_names_)
 
     def _refuses_blocks(self) -> str | None:
         if self.cv is not None:
@@ -288,12 +341,10 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             return None
         return get_scorer(self.scoring or "label_ranking_average_precision")
 
-    def _set_cv_attributes(
-        self, cv_scores: ClosedFormCV, Y: sparse.csr_array, weights: np.ndarray | None
-    ) -> None:
-        oof_scores = cv_scores.oof_scores
+    def _set_cv_attributes(self, cv_scores: ClosedFormCV, rows: FitRows) -> None:
+        all_rows, oof_scores = rows.spread(cv_scores.oof_scores)
         if self._is_ridge():
-            self._keep_truth(Y, weights)
+            self._keep_truth(all_rows.Y, all_rows.weights)
         if cv_scores.results is not None:
             self.cv_results_ = cv_scores.results
         self.oof_scores_ = oof_scores[:, 0] if self._layout.kind == "binary" else oof_scores
@@ -317,6 +368,10 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
     def _solve_rows(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, route: Any) -> None:
         """Solve without moments, at `alpha_`."""
         counts, weight = label_counts(Y, weights)
+        if np.ndim(weight):
+            path = RowGroups(X, WeightedEntries.of(Y, weights), solver=route)
+            self._set_coef([solve_groups(path, self.alpha_, squares=True)], route, counts, weight)
+            return
         solve_options: Any = {"sample_weight": weights, "memory_limit": self.memory_limit, "tol": self.tol}
         squares = is_auto(default_threshold(self.threshold, self.alpha))
         label_blocks = solve_label_blocks(X, Y, self.alpha_, route=route, squares=squares, **solve_options)
@@ -344,53 +399,22 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
             self.coef_ = coefs[0] if len(coefs) == 1 else np.vstack(coefs)
         threshold = default_threshold(self.threshold, self.alpha if self._is_ridge() else 0.0)
         label_means = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
+        if block.means is not None:
+            label_means = block.means
         all_squares = partial(np.concatenate, squares)
         self.threshold_ = decide_threshold(
             threshold, self._layout.kind, label_means, all_squares, counts, weight
         )
         self.intercept_ = np.concatenate(intercepts) - self.threshold_
         if np.ndim(weight):
-            self._place_unknown_labels(counts, weight)
+            is_logistic = self.loss == "logistic"
+            prior_score = unknown_score(counts, weight, self.threshold_, logistic=is_logistic)
+            self.intercept_[weight <= 0] = prior_score
         self.solver_ = solver
         self._constant = constant_labels(counts, weight)
 
-    def _place_unknown_labels(self, counts: np.ndarray, known_rows: np.ndarray) -> None:
-        """Give labels of which no row is known the mean prevalence of the others, and no prediction by it."""
-        prevalence = mean_prevalence(counts, known_rows)
-        if self.loss == "logistic":
-            score = float(logit(np.clip(prevalence, EPS, 1 - EPS)))
-        else:
-            score = float(signed_targets(prevalence))
-        highest = -EPS if prevalence <= 0.5 else np.inf
-        self.intercept_[known_rows <= 0] = min(score - self.threshold_, highest)
-
     def _follow(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> bool:
-        """Update the fit by a few rows at the same λ, without a solve (`solvers.moments.rank_one_update`)."""
-        # The update is exact only where neither λ nor the threshold depends on the rows.
-        is_fixed = default_threshold(self.threshold, self.alpha) == self.threshold_ and (
-            np.ndim(self.alpha) or self.alpha == self.alpha_
-        )
-        if (
-            not is_fixed
-            or self.max_nonzero_coefs is not None
-            or self._stored_route() != "gram"
-            or not can_update_factor(self.moments_, X, self.alpha_)
-        ):
-            return False
-        self.coef_ = self.coef_.copy()  # callers may hold the old array: the update below is in place
-        moments = self.moments_.sums()
-        residual = update_with_rows(moments, self.coef_, self.alpha_, X, Y, weights, scale=2.0)
-        if isinstance(self.moments_, StoredRows):
-            self.moments_.append(StoredRows.from_rows(X, Y, weights))
-        if not residual <= TOLERANCE:
-            self._solve()
-            return True
-        self.residual_, self._constant = residual, constant_labels(moments.sum_targets, moments.weight)
-        centre = moments.shift + moments.sum_x / moments.weight
-        self.intercept_ = (
-            signed_targets(moments.sum_targets / moments.weight) - self.coef_ @ centre - self.threshold_
-        )
-        return True
+        return follow_rows(self, FitRows(X, Y, weights, None, None, {}))
 
     def _make_linear_map(self, result: RidgeResult, centre: np.ndarray) -> LinearMap:
         """Return the linear map of a solution, truncated to `max_nonzero_coefs` but exact at the row mean."""
@@ -406,24 +430,10 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, MomentsModel
         """Return f(x) = coef·x + intercept; predictions, explanations and closed-form search all read it."""
         if self.estimator is None:
             return LinearMap(self.coef_, self.intercept_)
-        return map_of_labels(self.estimators_, type(self.estimator).__name__)
+        return map_of_labels(self.estimators_, type(self.estimator).__name__, self._unknown_score())
 
     def _fold_maps(
-        self, moments: RowMoments, X: Any, Y: sparse.csr_array, alphas: Sequence[float] = ()
+        self, moments: Any, X: Any, Y: sparse.csr_array, alphas: Sequence[float] = ()
     ) -> Callable[[dict[str, Any]], LinearMap]:
         """Return the map that any setting would have, fitted on the rows summed in `moments`."""
-        path, counts, weight = RidgePath(moments), moments.sum_targets, moments.weight
-
-        def fold_map(setting: dict[str, Any]) -> LinearMap:
-            alpha_setting = setting.get("alpha", self.alpha)
-            alpha, threshold = (
-                decide_alpha(moments, alpha_setting, path),
-                default_threshold(self.threshold, alpha_setting),
-            )
-            fitted_squares = partial(path.fitted_squares, alpha)
-            fold_threshold = decide_threshold(
-                threshold, self._layout.kind, counts / weight, fitted_squares, counts, weight
-            )
-            return self._make_linear_map(path.solve(alpha), path.x_mean).lowered(fold_threshold)
-
-        return fold_map
+        return fold_maps(self, moments)

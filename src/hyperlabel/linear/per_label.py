@@ -1,18 +1,18 @@
-"""Labels fitted one by one: any classifier for each label, or ridge on the rows where a label is known."""
+"""Labels fitted one by one: any classifier for each, on the rows where the label is known."""
 
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.special import logit
 from sklearn.base import clone, is_classifier
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from hyperlabel._base import label_counts
+from hyperlabel._base import EPS, constant_labels, label_counts, mean_prevalence
 from hyperlabel._sklearn_compat import check_method_params, routing_enabled
-from hyperlabel._validation import split_missing
-from hyperlabel.moments.auto_params import is_auto
+from hyperlabel.linear.fit_rows import FitRows
 from hyperlabel.moments.cross_validate import (
     ClosedFormCV,
     Fold,
@@ -22,99 +22,129 @@ from hyperlabel.moments.cross_validate import (
     score_by_model,
 )
 from hyperlabel.moments.linear_map import LinearMap, not_linear
-from hyperlabel.solvers.operators import weighted_row_mean
-from hyperlabel.solvers.ridge.label_blocks import SolvedBlock
-from hyperlabel.solvers.ridge.routes import RidgeResult, Solver, choose_alpha, solve_ridge
 
 
-def fit_one_by_one(
-    model: Any,
-    X: Any,
-    Y: sparse.csr_array,
-    weights: np.ndarray | None,
-    groups: Any,
-    fit_params: dict[str, Any],
-) -> None:
-    """Fit a `BinaryRelevance` with an estimator for each label on validated rows."""
-    Y, missing = split_missing(Y)
-    if missing is not None and model.cv is not None:
-        raise ValueError("Out-of-fold scores need every label known: fill the NaN in y or leave cv=None.")
-    varying_labels = np.flatnonzero(model._constant == 0)
-    missing_columns = None if missing is None else missing.tocsc()
-    label_models = iter(fit_labels(model, X, Y, varying_labels, weights, fit_params, missing_columns))
-    model.estimators_ = [next(label_models) if c == 0 else None for c in model._constant]
-    if model.cv is not None:
-        folds = Folds(X, Y, model.cv, groups=groups, summed=False)
-        refit_scores = refit_folds(model, X, Y, folds, weights, fit_params, model._choose_scorer(1))
-        model._set_cv_attributes(refit_scores, Y, weights)
+def fit_one_by_one(model: Any, rows: FitRows) -> None:
+    """Fit a `BinaryRelevance` with an estimator for each label."""
+    if rows.weights is not None or not rows.is_plain:
+        counts, known = label_counts(rows.Y, rows.weights)
+        model._constant = constant_labels(counts, known)
+        model._prevalence_ = mean_prevalence(counts, known)
+    fitted_labels = labels_to_fit(model, rows)
+    label_models = fit_labels(model, rows, fitted_labels)
+    model.estimators_ = [None] * rows.Y.shape[1]
+    for j, label_model in zip(fitted_labels, label_models, strict=True):
+        model.estimators_[j] = label_model
+    if rows.cv is not None:
+        model._set_cv_attributes(refit_folds(model, rows, model._choose_scorer(1)), rows)
 
 
-def fit_labels(
-    owner: Any,
-    X: Any,
-    Y: sparse.csr_array,
-    labels: np.ndarray,
-    weights: np.ndarray | None,
-    fit_params: dict[str, Any],
-    missing: sparse.csc_array | None,
-) -> list[Any]:
+def labels_to_fit(model: Any, rows: FitRows) -> np.ndarray:
+    """Return the labels that vary on the rows where they are known."""
+    known = np.broadcast_to(label_counts(rows.Y, rows.weights)[1], rows.Y.shape[1:])
+    return np.flatnonzero((model._constant == 0) & (known > 0))
+
+
+def fit_labels(owner: Any, rows: FitRows, labels: np.ndarray) -> list[Any]:
     """Fit a clone of the owner's estimator for each of the labels, on the rows where it is known."""
     if not is_classifier(owner.estimator):
         raise ValueError(f"estimator must be a classifier, got {type(owner.estimator).__name__}.")
-    params, columns = _params_for_labels(owner, weights, fit_params), Y.tocsc()
-    jobs = (delayed(_fit_label)(clone(owner.estimator), X, columns, j, params, missing) for j in labels)
+    params, columns = _params_for_labels(owner, rows), rows.Y.tocsc()
+    jobs = (
+        delayed(_fit_label)(clone(owner.estimator), rows.X, *_read_label(columns, j, rows, params))
+        for j in labels
+    )
     return list(Parallel(n_jobs=owner.n_jobs)(jobs))
 
 
-def _params_for_labels(owner: Any, weights: np.ndarray | None, fit_params: dict[str, Any]) -> dict[str, Any]:
+def _params_for_labels(owner: Any, rows: FitRows) -> dict[str, Any]:
+    weights = rows.weights
+    is_soft = ((rows.Y.data > 0) & (rows.Y.data < 1)).any()
+    if weights is None and (rows.on_off is not None or is_soft):
+        weights = np.ones(rows.X.shape[0])
     if routing_enabled():
         weight_params = {} if weights is None else {"sample_weight": weights}
-        routed = process_routing(owner, "fit", **weight_params, **fit_params)
+        routed = process_routing(owner, "fit", **weight_params, **rows.params)
         return dict(routed.estimator.fit)
     if weights is None:
-        return fit_params
+        return rows.params
     if not has_fit_parameter(owner.estimator, "sample_weight"):
-        raise TypeError(f"{type(owner.estimator).__name__} does not take sample_weight: leave it out.")
-    return {**fit_params, "sample_weight": weights}
+        name = type(owner.estimator).__name__
+        asked = "class_weight" if rows.on_off is not None else "soft targets" if is_soft else "sample_weight"
+        raise TypeError(f"{name} does not take sample_weight: leave out {asked}.")
+    return {**rows.params, "sample_weight": weights}
+
+
+def _read_label(
+    columns: sparse.csc_array, j: int, rows: FitRows, params: dict[str, Any]
+) -> tuple[np.ndarray, dict[str, Any], np.ndarray | None]:
+    """Return the targets of a label, NaN where unknown, its parameters, and its weights of both classes."""
+    target = np.zeros(columns.shape[0])
+    stored = slice(columns.indptr[j], columns.indptr[j + 1])
+    target[columns.indices[stored]] = columns.data[stored]
+    if rows.has_entry_weights and "sample_weight" in params:
+        params = {**params, "sample_weight": params["sample_weight"][:, j]}
+    return target, params, None if rows.on_off is None else rows.on_off[:, j]
 
 
 def _fit_label(
-    model: Any, X: Any, Y: sparse.csc_array, j: int, params: dict[str, Any], missing: sparse.csc_array | None
+    model: Any, X: Any, target: np.ndarray, params: dict[str, Any], on_off: np.ndarray | None
 ) -> Any:
-    target = np.zeros(Y.shape[0], dtype=np.int8)
-    target[_stored_rows(Y, j)] = 1
-    missing_rows = None if missing is None else _stored_rows(missing, j)
-    if missing_rows is not None and len(missing_rows):
-        known_rows = np.setdiff1d(np.arange(len(target)), missing_rows)
-        X, target = X[known_rows], target[known_rows]
-        params = {name: np.asarray(value)[known_rows] for name, value in params.items()}
-    return model.fit(X, target, **params)
+    rows = np.flatnonzero(~np.isnan(target))
+    soft_rows = np.flatnonzero((target > 0) & (target < 1))
+    if len(soft_rows):  # once with the label and once without, by the share
+        rows = np.concatenate([rows, soft_rows])
+        shares = np.ones(len(rows))
+        is_second = np.arange(len(rows)) >= len(rows) - len(soft_rows)
+        is_first = ~is_second & np.isin(rows, soft_rows)
+        shares[is_first], shares[is_second] = target[rows[is_first]], 1.0 - target[soft_rows]
+        params = {**_take_params(params, rows)}
+        params["sample_weight"] = params["sample_weight"] * shares
+        labels = np.where(is_second, 0, target[rows] > 0)
+        X = X[rows]
+    else:
+        labels = target[rows] > 0
+        if len(rows) < len(target):
+            X, params = X[rows], _take_params(params, rows)
+    if on_off is not None:
+        params = {**params, "sample_weight": params["sample_weight"] * np.where(labels, *on_off)}
+    return model.fit(X, labels.astype(np.int8), **params)
 
 
-def refit_folds(
-    owner: Any,
-    X: Any,
-    Y: sparse.csr_array,
-    folds: Folds,
-    weights: np.ndarray | None,
-    fit_params: dict[str, Any],
-    scorer: Any,
-) -> ClosedFormCV:
+def _take_params(params: dict[str, Any], rows: np.ndarray) -> dict[str, Any]:
+    return {name: np.asarray(value)[rows] for name, value in params.items()}
+
+
+def refit_folds(owner: Any, rows: FitRows, scorer: Any) -> ClosedFormCV:
     """Return out-of-fold scores of per-label estimators, each fold being fitted anew."""
+    X, Y = rows.X, rows.Y
 
     def fold_model(fold: Fold) -> FoldModel:
-        fold_params = check_method_params(X, {"sample_weight": weights, **fit_params}, indices=fold.train)
+        fold_params = check_method_params(
+            X, {"sample_weight": rows.weights, **rows.params}, indices=fold.train
+        )
         fold_classifier = clone(owner).set_params(cv=None).fit(X[fold.train], Y[fold.train], **fold_params)
-        return lambda rows, _: fold_classifier.decision_function(rows)
+        return lambda test_rows, _: fold_classifier.decision_function(test_rows)
 
-    return closed_form_cross_validation(
-        X, Y, owner._layout, folds, [{}], score_by_model(X, folds, fold_model), scorer
-    )
+    folds = Folds(X, Y, rows.cv, groups=rows.groups, summed=False)
+    fold_scores = score_by_model(X, folds, fold_model)
+    return closed_form_cross_validation(X, Y, owner._layout, folds, [{}], fold_scores, scorer)
 
 
-def score_labels(models: list[Any], X: Any) -> np.ndarray:
-    """Scores of every label, positive exactly where its model predicts it; 0 where there is none."""
-    scores = np.zeros((X.shape[0], len(models)))
+def score_of_unknown(estimator: Any, prevalence: float) -> float:
+    """Return the score of a label without a model, on the scale of the others: never a prediction."""
+    if not hasattr(estimator, "decision_function"):
+        score = prevalence - 0.5
+    elif hasattr(estimator, "predict_proba"):
+        score = float(logit(np.clip(prevalence, EPS, 1.0 - EPS)))
+    else:
+        score = 2.0 * prevalence - 1.0
+    return min(score, -EPS)
+
+
+def score_labels(models: list[Any], X: Any, unknown: float = 0.0) -> np.ndarray:
+    """Scores of every label, positive exactly where its model predicts it; `unknown` where there is none."""
+    scores = np.full((X.shape[0], len(models)), unknown)
     for j, model in enumerate(models):
         if model is None:
             continue
@@ -127,66 +157,11 @@ def score_labels(models: list[Any], X: Any) -> np.ndarray:
     return scores
 
 
-def solve_known(
-    X: Any,
-    Y: sparse.csr_array,
-    missing: sparse.csc_array,
-    weights: np.ndarray | None,
-    alpha: Any,
-    solver: Solver,
-) -> tuple[list[SolvedBlock], str, np.ndarray, np.ndarray]:
-    """Ridge of each label on the rows where it is known; labels with the same gaps share a solve.
-
-    Also return the route, and each label's positives and known rows. The certificate is the worst residual;
-    labels about which nothing is known keep zeros. λ = "auto" is chosen on all rows at once, as if every
-    unknown entry were the frequency of its label.
-    """
-    (counts, total_weight), missing_weight = (
-        label_counts(Y, weights),
-        label_counts(missing.astype(np.float64), weights)[0],
-    )
-    known_weight = total_weight - missing_weight
-    if is_auto(alpha):
-        positive_share = np.divide(
-            counts, known_weight, out=np.zeros(len(known_weight)), where=known_weight > 0
-        )
-        filled_labels = sparse.csr_array(Y + missing.astype(np.float64) @ sparse.diags_array(positive_share))
-        alpha = choose_alpha(X, filled_labels, solver=solver, sample_weight=weights)
-    coef, intercept = np.zeros((X.shape[1], Y.shape[1])), np.zeros(Y.shape[1])
-    squares, residual, solver_used = np.zeros(Y.shape[1]), 0.0, "gram"
-    labels_of_pattern: dict[bytes, list[int]] = {}
-    for j in range(Y.shape[1]):
-        labels_of_pattern.setdefault(_stored_rows(missing, j).tobytes(), []).append(j)
-    for labels in labels_of_pattern.values():
-        known_rows = np.setdiff1d(np.arange(X.shape[0]), _stored_rows(missing, labels[0]))
-        if not len(known_rows):
-            continue
-        row_weights = None if weights is None else weights[known_rows]
-        path = solve_ridge(
-            X[known_rows], Y[known_rows][:, labels], alphas=(alpha,), solver=solver, sample_weight=row_weights
-        )
-        result = path.solve(alpha)
-        coef[:, labels], intercept[labels] = result.coef, result.intercept
-        squares[labels] = path.fitted_squares(alpha)
-        residual, solver_used = max(residual, result.residual), path.solver
-    result = RidgeResult(coef, intercept, residual)
-    return (
-        [SolvedBlock(result, weighted_row_mean(X, weights), alpha, squares)],
-        solver_used,
-        counts,
-        known_weight,
-    )
-
-
-def _stored_rows(Y: sparse.csc_array, j: int) -> np.ndarray:
-    return np.sort(Y.indices[Y.indptr[j] : Y.indptr[j + 1]])
-
-
-def map_of_labels(estimators: list[Any], name: str) -> LinearMap:
-    """Return the linear models of all labels as one map; None stands for a constant label."""
+def map_of_labels(estimators: list[Any], name: str, unknown: float = 0.0) -> LinearMap:
+    """Return the linear models of all labels as one map; None stands for a constant or an unknown label."""
     n_features = next((e.coef_.shape[-1] for e in estimators if hasattr(e, "coef_")), 0)
     if not n_features or not all(e is None or hasattr(e, "coef_") for e in estimators):
         raise not_linear(name)
     coef = np.array([np.zeros(n_features) if e is None else np.ravel(e.coef_) for e in estimators])
-    intercept = [0.0 if e is None else float(np.ravel(e.intercept_)[0]) for e in estimators]
+    intercept = [unknown if e is None else float(np.ravel(e.intercept_)[0]) for e in estimators]
     return LinearMap(coef, np.array(intercept))

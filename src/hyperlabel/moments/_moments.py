@@ -19,8 +19,9 @@ from hyperlabel.moments.batches import Batches
 from hyperlabel.moments.blocks import add_scans, open_fit, scan_block, sum_block
 from hyperlabel.moments.model import MIN_DIGITS, MomentsModel
 from hyperlabel.solvers.arrays import as_dense
-from hyperlabel.solvers.moments.downdate_check import why_not_a_gram
-from hyperlabel.solvers.moments.row_moments import CenteredMoments, RowMoments
+from hyperlabel.solvers.moments.downdate_check import why_not_sums
+from hyperlabel.solvers.moments.grouped_moments import GroupedMoments, add_sums, subtract_sums
+from hyperlabel.solvers.moments.row_moments import CenteredMoments
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ class Moments:
     40
     """
 
-    row_moments: RowMoments
+    row_moments: Any
     columns: MomentColumns
 
     @classmethod
@@ -84,13 +85,14 @@ class Moments:
             The rows; sparse ones are not densified.
         y : array-like or sparse matrix
             Their labels, in any form `fit` takes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
+        sample_weight : array-like of shape (n_samples,) or (n_samples, n_labels), default=None
+            Weight of each row, or of each entry of y.
         factor : estimator, default=None
             Sum the label factor of this model instead of the labels; for models whose
             ``from_moments`` asks for it.
         cooccurrence : bool, default=True
-            Keep YᵀY (labels × labels) as well; `BinaryRelevance` is the one model that needs it not.
+            Keep YᵀY (labels × labels) as well; `BinaryRelevance` is the one model that needs it not. Not
+            kept of labels with gaps (NaN in y) or weights of their own, which only it can use.
 
         Returns
         -------
@@ -170,7 +172,7 @@ class Moments:
         if model._scans():
             scan = _sum_blocks(read(scan_block), add_scans)
             model._use_scan(scan)
-        sums = _sum_blocks(read(sum_block), RowMoments.add)
+        sums = _sum_blocks(read(sum_block), add_sums)
         source_names = None if source is None else source.feature_names
         feature_names = getattr(model, "feature_names_in_", None) if source_names is None else source_names
         if feature_names is not None:
@@ -202,8 +204,9 @@ class Moments:
         return self.columns.features
 
     def centered(self) -> CenteredMoments:
-        """Means and centred sums: XcᵀXc, XcᵀFc and, if kept, FcᵀFc."""
-        return self.row_moments.centered()
+        """Means and centred sums: XcᵀXc, XcᵀFc and, if kept, FcᵀFc; unknown labels count as their means."""
+        sums = self.row_moments
+        return (sums.filled()[0] if isinstance(sums, GroupedMoments) else sums).centered()
 
     def __repr__(self) -> str:
         k = self.columns.layout.n_columns
@@ -220,19 +223,19 @@ class Moments:
     def add(self, other: Moments) -> Moments:
         """Add the rows of `other` (same features and labels; not changed) in place."""
         self._check_same_columns(other)
-        self.row_moments.add(other.row_moments)
+        self.row_moments = add_sums(self.row_moments, other.row_moments)
         return self
 
     def subtract(self, other: Moments) -> Moments:
         """Take the rows of `other`, which are among those summed here, out again; `other` is not changed."""
         self._check_same_columns(other)
-        remaining = self.row_moments - other.row_moments
-        if remaining.weight > 0:
+        remaining = subtract_sums(self.row_moments.copy(), other.row_moments)
+        if np.max(remaining.weight) > 0:
             sums_labels = _same_factor(self.columns.probe, _make_probe_sets(len(self.label_names)))
             column_names = [f"factor {j}" for j in range(len(remaining.sum_targets))]
             if sums_labels:
                 column_names = [str(name) for name in self.label_names]
-            contradiction = why_not_a_gram(remaining, self.row_moments, column_names, zero_one=sums_labels)
+            contradiction = why_not_sums(remaining, self.row_moments, column_names, zero_one=sums_labels)
             if contradiction is not None:
                 raise ValueError(f"These rows were not all summed here: {contradiction}.")
         self.row_moments = remaining
@@ -264,6 +267,9 @@ class Moments:
     def check_shapes(self) -> None:
         """Refuse sums whose parts do not belong together, as a file might hold."""
         sums, moment_columns = self.row_moments, self.columns
+        if isinstance(sums, GroupedMoments):
+            sums.check_shapes(len(moment_columns.layout.label_names))
+            return
         d, m = sums.n_features, moment_columns.probe.shape[1]
         shapes = {
             "shift": (d,),
@@ -282,7 +288,7 @@ class Moments:
 
     # -- for models ---------------------------------------------------------------------------------
 
-    def moments_for(self, model: Any) -> RowMoments:
+    def moments_for(self, model: Any) -> Any:
         """Return a copy of the sums as `model`, which knows its labels already, keeps them."""
         if model._scans():
             if not self.columns.scan:
@@ -292,6 +298,13 @@ class Moments:
             del model._block_shift
         if not _same_factor(_probe_factor(model), self.columns.probe):
             _refuse_factor(model)
+        if isinstance(self.row_moments, GroupedMoments):
+            if not getattr(model, "_accepts_missing_labels", False):
+                raise ValueError(
+                    f"{type(model).__name__} needs every label known and rows of one weight: these moments "
+                    "are sums of labels with gaps or weights of their own."
+                )
+            return self.row_moments.copy()
         if model._keeps_target_gram and self.row_moments.target_gram is None:
             raise ValueError(f"{type(model).__name__} needs label co-occurrence: sum with cooccurrence=True.")
         if self.row_moments.digits_kept() < MIN_DIGITS:
@@ -305,6 +318,8 @@ class Moments:
 
 class _LabelSums(BaseEstimator, MomentsModel):
     """The model that only sums: its factor is the labels themselves."""
+
+    _accepts_missing_labels = _accepts_soft_targets = _accepts_entry_weights = True
 
     def __init__(self, cooccurrence: bool = True) -> None:
         self.cooccurrence = cooccurrence

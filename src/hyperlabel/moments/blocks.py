@@ -10,19 +10,17 @@ Every Σ may be taken in any order and anywhere. What a model needs before it ca
 (label counts for a hypergraph, label co-occurrence for PLST) comes out of the scan.
 """
 
-import os
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._known_labels import check_same_classes, encode_like, layout_of_names
+from hyperlabel._known_labels import check_same_classes, layout_of_names
 from hyperlabel._labels import plain_targets
-from hyperlabel._validation import check_features, check_fit, check_weights, count_dimensions
-from hyperlabel.moments.model import MomentsModel
+from hyperlabel._validation import check_features, check_fit, count_dimensions
+from hyperlabel.moments.model import MomentsModel, machine_memory
 from hyperlabel.solvers.arrays import first_mean
-from hyperlabel.solvers.moments.row_moments import RowMoments
 
 Scan = dict[str, Any]  # arrays that add
 
@@ -82,20 +80,14 @@ def add_scans(total: Scan, block_scan: Scan) -> Scan:
     return {name: total[name] + block_scan[name] for name in total}
 
 
-def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: bool = False) -> RowMoments:
-    """Return the sums of a block; `single` multiplies float32 rows in float32."""
+def sum_block(model: Any, X: Any, y: Any, sample_weight: Any = None, *, single: bool = False) -> Any:
+    """Return the sums of a block, by groups where needed; `single` multiplies float32 rows in float32."""
     X, Y, weights = _check_block(model, X, y, sample_weight)
-    return RowMoments.from_rows(
-        X,
-        model._factor(Y),
-        sample_weight=weights,
-        shift=None if sparse.issparse(X) else model._block_shift,
-        with_target_gram=model._keeps_target_gram,
-        single=single,
-    )
+    shift = None if sparse.issparse(X) else model._block_shift
+    return model._sum_validated(X, Y, weights, shift, single=single)
 
 
-def close_fit(model: Any, total: RowMoments) -> Any:
+def close_fit(model: Any, total: Any) -> Any:
     """Solve the model from the sums of all blocks."""
     del model._block_shift
     model.moments_ = total
@@ -109,8 +101,7 @@ def refuse_large(d: int, k: int, with_target_gram: bool, memory_limit: float | N
     needed = 8.0 * (
         2 * d * d + d * k + (k * k if with_target_gram else 0)
     )  # XᵀX twice: the sum and its factor
-    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else np.inf
-    limit = physical if memory_limit is None else memory_limit
+    limit = machine_memory() if memory_limit is None else memory_limit
     if needed > limit:
         raise ValueError(
             f"The sums of {d} features and {k} labels take {needed / 1e9:.1f} GB, more than the "
@@ -121,4 +112,4 @@ def refuse_large(d: int, k: int, with_target_gram: bool, memory_limit: float | N
 
 def _check_block(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, sparse.csr_array, Any]:
     X = check_features(model, X)
-    return X, encode_like(y, model._layout, n_rows=X.shape[0]), check_weights(sample_weight, X)
+    return X, model._encode(y, X.shape[0]), model._check_row_weights(sample_weight, X)

@@ -14,15 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._base import constant_labels, label_counts, place_constant_labels
+from hyperlabel._base import constant_labels, label_counts, place_constant_labels, unknown_score
 from hyperlabel._tables import Results
-from hyperlabel._validation import TargetLayout
+from hyperlabel._validation import TargetLayout, harden
 from hyperlabel.metrics.scorers import score_known
 from hyperlabel.model_selection.folds import make_folds
 from hyperlabel.moments.auto_params import decide_alphas, decide_threshold, is_auto
 from hyperlabel.moments.linear_map import LinearMap, signed_targets
 from hyperlabel.solvers.moments.fold_moments import MEMORY_LIMIT, FoldMoments
-from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.moments.label_groups import WeightedEntries
+from hyperlabel.solvers.ridge.grouped_path import RowGroups, SummedGroups
 from hyperlabel.solvers.ridge.routes import RidgePath, RidgeResult, choose_route, solve_auto, solve_ridge
 
 
@@ -31,7 +32,7 @@ class Fold(NamedTuple):
 
     train: np.ndarray
     test: np.ndarray
-    moments: RowMoments | None
+    moments: Any  # `RowMoments`, of groups of labels or not
 
 
 class Folds:
@@ -52,18 +53,25 @@ class Folds:
         with_target_gram: bool = False,
         summed: bool | None = True,
         closed_form: bool = False,
+        entries: WeightedEntries | None = None,
     ) -> None:
         all_rows = np.arange(X.shape[0])
         loo = isinstance(cv, str)
         if loo and not (closed_form and cv == "loo"):
             raise ValueError(f"cv={cv!r} is not possible here: give a number of folds or a splitter.")
-        splits = [(all_rows, all_rows)] if loo else make_folds(cv, Y, groups)
+        splits = [(all_rows, all_rows)] if loo else make_folds(cv, harden(Y), groups)
         self.splits = [(train, test) for train, test in splits if len(test)]
         trains = [train for train, _ in self.splits]
         if summed is None:  # side by side: sums of all rows, of a fold and of the rest, and a factorisation
             summed = choose_route(X) == "gram" and 4 * 8 * (X.shape[1] + Y.shape[1]) ** 2 <= MEMORY_LIMIT
         self.sums = (
-            FoldMoments(X, Y, trains, sample_weight=sample_weight, with_target_gram=with_target_gram)
+            FoldMoments(
+                X,
+                Y if entries is None else entries,
+                trains,
+                sample_weight=sample_weight,
+                with_target_gram=with_target_gram,
+            )
             if summed
             else None
         )
@@ -129,7 +137,7 @@ def closed_form_cross_validation(
         for row, setting in enumerate(settings):
             for fold, (test, test_scores) in enumerate(zip(test_folds, fold_scores(setting), strict=True)):
                 oof_scores[test] = test_scores
-                score_table[row, fold] = score_known(scorer, Y[test], test_scores, layout, X[test])
+                score_table[row, fold] = score_known(scorer, harden(Y[test]), test_scores, layout, X[test])
         best = int(np.argmax(score_table.mean(axis=1)))
         results = {
             "params": list(settings),
@@ -159,7 +167,7 @@ def cross_validate_ridge(
     sample_weight: np.ndarray | None,
     groups: Any,
     threshold: Any = 0.0,
-) -> tuple[ClosedFormCV, RowMoments | None]:
+) -> tuple[ClosedFormCV, Any]:
     """Cross-validate the ridge on ±1 targets over every λ; also return the moments of all rows.
 
     λ = "auto" and `threshold` = "auto" are decided anew on each training fold.
@@ -226,6 +234,52 @@ def _fold_paths(
     return paths, auto_alphas, counts_of_fold
 
 
+def cross_validate_groups(
+    X: Any,
+    Y: sparse.csr_array,
+    entries: WeightedEntries,
+    layout: TargetLayout,
+    cv: Any,
+    alphas: list[Any],
+    scorer: Any,
+    route: Any,
+    groups: Any,
+    threshold: Any,
+    *,
+    summed: bool,
+) -> tuple[ClosedFormCV, Any]:
+    """Do as `cross_validate_ridge` for labels that do not count on the same rows, as `entries` says.
+
+    Each fold follows from moments of groups of labels if these are to be `summed`, else it is solved anew.
+    """
+    if isinstance(cv, str):
+        raise ValueError("cv='loo' needs every label known and rows of one weight: give a number of folds.")
+    given_alphas = [alpha for alpha in alphas if not is_auto(alpha)]
+
+    def fold_model(fold: Fold) -> FoldModel:
+        path: Any
+        if fold.moments is None:
+            path = RowGroups(X[fold.train], entries.take(fold.train), given_alphas, solver=route)
+        else:
+            path = SummedGroups(fold.moments, given_alphas)
+        fold_maps = {}
+        for given_alpha in alphas:
+            alpha = path.choose() if is_auto(given_alpha) else given_alpha
+            squares = partial(path.fitted_squares, alpha)
+            means = path.mean_scores(alpha) if is_auto(threshold) else path.counts
+            fold_threshold = decide_threshold(threshold, layout.kind, means, squares, path.counts, path.known)
+            linear_map = _make_linear_map(path.solve(alpha)).lowered(fold_threshold)
+            linear_map.intercept[path.known <= 0] = unknown_score(path.counts, path.known, fold_threshold)
+            fold_maps[given_alpha] = linear_map
+        constant = constant_labels(path.counts, path.known)
+        return lambda rows, setting: place_constant_labels(fold_maps[setting["alpha"]].scores(rows), constant)
+
+    folds = Folds(X, Y, cv, groups=groups, summed=summed, entries=entries)
+    settings = [{"alpha": alpha} for alpha in alphas]
+    fold_scores = score_by_model(X, folds, fold_model)
+    return closed_form_cross_validation(X, Y, layout, folds, settings, fold_scores, scorer), folds.total
+
+
 def _make_linear_map(ridge_solution: RidgeResult) -> LinearMap:
     return LinearMap.of_targets(ridge_solution.coef, ridge_solution.intercept)
 
@@ -246,7 +300,7 @@ def leave_one_out(
     truth, scores = signed_targets(Y.toarray()), _make_linear_map(ridge_solution).scores(X)
     scores = truth - (truth - scores) / np.maximum(1.0 - leverage, 1e-12)[:, None]
     counts = weights @ Y
-    positives_left = counts[None, :] - weights[:, None] * (truth > 0)  # weighted positives without row i
+    positives_left = counts[None, :] - weights[:, None] * ((truth + 1.0) / 2.0)  # without row i
     weight_left = (total_weight - weights)[:, None]
     slack = 1e-12 * total_weight
     always_on = positives_left >= weight_left - slack

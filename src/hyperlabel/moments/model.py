@@ -11,6 +11,7 @@ The numerical guard: forgetting more than what remains costs digits. When fewer 
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,9 +24,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._known_labels import check_same_classes, encode_like, layout_of_names
 from hyperlabel._params import check_params
-from hyperlabel._validation import TargetLayout, check_features, check_weights
+from hyperlabel._validation import TargetLayout, accepted_targets, check_features, check_weights
+from hyperlabel.moments.label_columns import find_label, rename_labels, select_columns, with_names
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
-from hyperlabel.solvers.moments.downdate_check import why_not_a_gram
+from hyperlabel.solvers.moments.downdate_check import why_not_sums
+from hyperlabel.solvers.moments.grouped_moments import (
+    GroupedMoments,
+    add_sums,
+    grouped_bytes,
+    subtract_sums,
+)
+from hyperlabel.solvers.moments.label_groups import WeightedEntries
 from hyperlabel.solvers.moments.row_moments import RowMoments
 from hyperlabel.solvers.moments.stored_rows import StoredRows
 
@@ -50,15 +59,15 @@ def _can_stream(self: Any) -> bool:
 class MomentsModel(ABC):
     """Base of the models that live on moments; see the module docstring."""
 
-    moments_: Any  # `RowMoments`, or `StoredRows` in their place
+    moments_: Any  # `RowMoments`, `GroupedMoments` of labels with gaps, or `StoredRows` in their place
     n_features_in_: int
     feature_names_in_: np.ndarray
     _layout: TargetLayout
     _block_shift: np.ndarray  # while a fit in blocks is under way
     _keeps_target_gram: bool = False
     _how_to_keep: ClassVar[str] = (
-        "wide rows and labels with NaN are solved without them; fit with solver='gram', every label known, "
-        "to add rows, merge, forget or relabel"
+        "wide rows, and labels with many patterns of gaps or weights, are solved without them; fit with "
+        "solver='gram', or with a larger memory_limit, to add rows, merge, forget or relabel"
     )
 
     @abstractmethod
@@ -107,6 +116,8 @@ class MomentsModel(ABC):
         refusal = model._refuses_blocks()
         if refusal:
             raise ValueError(refusal)
+        if getattr(model, "class_weight", None) is not None:
+            raise ValueError("class_weight weighs rows, which sums no longer tell apart: leave it out.")
         columns = moments.columns
         model.n_features_in_ = moments.n_features
         if columns.features is not None:
@@ -121,15 +132,50 @@ class MomentsModel(ABC):
     def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> Any:
         # Sparse rows are summed around 0; adding moves them to the model's own shift.
         own_moments = getattr(self, "moments_", None)
-        weights = check_weights(sample_weight, X)
-        if np.isnan(Y.data).any():
-            raise ValueError("Sums over rows need every label known, and y holds NaN: use fit.")
+        weights = self._check_row_weights(sample_weight, X)
         if isinstance(own_moments, StoredRows):
             return StoredRows.from_rows(X, self._factor(Y), weights)
         shift = None if own_moments is None or sparse.issparse(X) else own_moments.shift
-        return RowMoments.from_rows(
-            X, self._factor(Y), sample_weight=weights, shift=shift, with_target_gram=self._keeps_target_gram
-        )
+        return self._sum_validated(X, Y, weights, shift)
+
+    def _sum_validated(
+        self,
+        X: Any,
+        Y: sparse.csr_array,
+        weights: np.ndarray | None,
+        shift: np.ndarray | None,
+        *,
+        single: bool = False,
+    ) -> Any:
+        """Sum validated rows: by groups of labels where these do not count on the same rows."""
+        on_off = self._weights_of_classes()
+        if on_off is None and (weights is None or weights.ndim == 1) and not np.isnan(Y.data).any():
+            keeps_gram = self._keeps_target_gram
+            return RowMoments.from_rows(
+                X,
+                self._factor(Y),
+                sample_weight=weights,
+                shift=shift,
+                with_target_gram=keeps_gram,
+                single=single,
+            )
+        entries = WeightedEntries.of(Y, weights, on_off)
+        groups = entries.groups()
+        refuse_many_groups(X.shape[1], Y.shape[1], len(groups), getattr(self, "memory_limit", None))
+        return GroupedMoments.from_rows(X, entries, shift=shift, groups=groups, single=single)
+
+    def _weights_of_classes(self) -> np.ndarray | None:
+        """Return the weights of positives and negatives of each label, 2×k, where they are weighed."""
+        return None
+
+    def _check_row_weights(self, sample_weight: Any, X: Any) -> np.ndarray | None:
+        """Validate weights of rows, or of entries where the model takes them."""
+        takes_entries = getattr(self, "_accepts_entry_weights", False)
+        return check_weights(sample_weight, X, self._layout.n_columns if takes_entries else None)
+
+    def _encode(self, y: Any, n_rows: int) -> sparse.csr_array:
+        """Validate more y of the labels the model knows."""
+        return encode_like(y, self._layout, n_rows=n_rows, name=type(self).__name__, **accepted_targets(self))
 
     @available_if(_can_stream)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -162,18 +208,18 @@ class MomentsModel(ABC):
                 X = check_features(self, X, reset=True)
                 layout = layout_of_names(y, classes)
                 self._set_targets(layout, counts=np.zeros(layout.n_columns), n_rows=0)
-                Y = encode_like(y, layout, n_rows=X.shape[0])
+                Y = self._encode(y, X.shape[0])
             self.moments_ = self._sum_rows(X, Y, sample_weight)
         else:
             self._check_moments()
             if classes is not None:
                 check_same_classes(classes, self._layout)
             X = check_features(self, X)
-            Y = encode_like(y, self._layout, n_rows=X.shape[0])
-            if self._follow(X, Y, check_weights(sample_weight, X)):
+            Y = self._encode(y, X.shape[0])
+            if self._follow(X, Y, self._check_row_weights(sample_weight, X)):
                 self._drop_folds()
                 return self
-            self.moments_.add(self._sum_rows(X, Y, sample_weight))
+            self.moments_ = add_sums(self.moments_, self._sum_rows(X, Y, sample_weight))
         self._solve_anew()
         return self
 
@@ -188,6 +234,7 @@ class MomentsModel(ABC):
         not changed.
         """
         self._check_moments()
+        self._refuse_new_rows()
         if type(other) is not type(self):
             raise ValueError(f"Only another {type(self).__name__} can be merged in.")
         other._check_moments()
@@ -198,7 +245,7 @@ class MomentsModel(ABC):
         own_moments, other_moments = self.moments_, other.moments_
         if type(own_moments) is not type(other_moments):
             own_moments, other_moments = own_moments.sums(), other_moments.sums()
-        self.moments_ = own_moments.add(other_moments)
+        self.moments_ = add_sums(own_moments, other_moments)
         self._solve_anew()
         return self
 
@@ -214,13 +261,19 @@ class MomentsModel(ABC):
         """Move a sliding window: rows enter and others leave in one solve."""
         return self._replace_rows((X_in, y_in, None), (X_out, y_out, None))
 
+    def _refuse_new_rows(self) -> None:
+        refusal = self._refuses_rows()
+        if refusal:
+            raise ValueError(refusal)
+
     def _replace_rows(self, entering: tuple | None, leaving: tuple) -> Any:
         self._check_moments()
+        self._refuse_new_rows()
         remaining = self.moments_.copy()  # the model stays as it was if the guard refuses
         if entering is not None:
-            remaining.add(self._new_rows(*entering))
-        remaining.subtract(self._new_rows(*leaving))
-        if remaining.weight <= 0:
+            remaining = add_sums(remaining, self._new_rows(*entering))
+        remaining = subtract_sums(remaining, self._new_rows(*leaving))
+        if np.max(remaining.weight) <= 0:
             raise ValueError("Nothing would be left: a model cannot forget all its rows.")
         self._check_remaining(remaining)
         if remaining.digits_kept() < MIN_DIGITS:
@@ -242,7 +295,7 @@ class MomentsModel(ABC):
             label_names if len(label_names) == n_columns else [f"factor {j}" for j in range(n_columns)]
         )
         zero_one = type(self)._factor is MomentsModel._factor
-        contradiction = why_not_a_gram(remaining, self.moments_, column_names, zero_one=zero_one)
+        contradiction = why_not_sums(remaining, self.moments_, column_names, zero_one=zero_one)
         if contradiction is not None:
             raise ValueError(f"These rows were not all in the model: {contradiction}.")
 
@@ -261,7 +314,7 @@ class MomentsModel(ABC):
 
     def _new_rows(self, X: Any, y: Any, sample_weight: Any) -> Any:
         X = check_features(self, X)
-        return self._sum_rows(X, encode_like(y, self._layout, n_rows=X.shape[0]), sample_weight)
+        return self._sum_rows(X, self._encode(y, X.shape[0]), sample_weight)
 
     def _check_moments(self) -> None:
         check_is_fitted(self)
@@ -300,19 +353,19 @@ class MomentsModel(ABC):
             if change:
                 self._labels(verb)
         self._check_moments()
-        names = _rename_labels(list(self._layout.label_names), rename or {})
-        dropped_columns = {_find_label(names, name) for name in drop}
+        names = rename_labels(list(self._layout.label_names), rename or {})
+        dropped_columns = {find_label(names, name) for name in drop}
         if dropped_columns and len(dropped_columns) == len(names):
             raise ValueError("The last label cannot be dropped.")
         kept_columns = [j for j in range(len(names)) if j not in dropped_columns]
-        new_moments, names = _select_columns(self.moments_, kept_columns), [names[j] for j in kept_columns]
+        new_moments, names = select_columns(self.moments_, kept_columns), [names[j] for j in kept_columns]
         for name, rows in (add if isinstance(add, Mapping) else dict.fromkeys(add)).items():
             if name in names:
                 raise ValueError(f"The model already has a label {name!r}.")
             new_moments = self._with_label(new_moments, names, *(rows or (None, None)))
             names.append(name)
         self._set_targets(
-            _with_names(self._layout, names), counts=new_moments.sum_targets, n_rows=new_moments.weight
+            with_names(self._layout, names), counts=new_moments.sum_targets, n_rows=new_moments.weight
         )
         self.moments_ = new_moments
         self._solve_anew()
@@ -325,6 +378,8 @@ class MomentsModel(ABC):
         """Return the sums with one more label, on in the rows X only."""
         if isinstance(m, StoredRows):
             return m.with_label(None if X is None else check_features(self, X))
+        if isinstance(m, GroupedMoments):
+            raise ValueError("A label cannot be added to sums of labels with gaps or weights: fit anew.")
         cross, count, together = np.zeros(len(m.shift)), 0.0, np.zeros(len(m.sum_targets))
         if X is not None:
             rows = check_features(self, X)
@@ -333,7 +388,7 @@ class MomentsModel(ABC):
             if m.target_gram is not None:
                 if y is None:
                     raise ValueError("This model keeps label co-occurrence: give y, the rows' other labels.")
-                Y = encode_like(y, _with_names(self._layout, names), n_rows=rows.shape[0])
+                Y = encode_like(y, with_names(self._layout, names), n_rows=rows.shape[0])
                 together = np.asarray(Y.sum(axis=0)).ravel()
         target_gram = (
             None
@@ -370,29 +425,17 @@ class ScanningModel(MomentsModel):
         """Take the sum of all scans."""
 
 
-def _select_columns(m: Any, columns: list[int]) -> Any:
-    """Return the sums of some columns of the factor."""
-    if isinstance(m, StoredRows):
-        return m.select_labels(columns)
-    target_gram = None if m.target_gram is None else m.target_gram[np.ix_(columns, columns)]
-    return replace(m, cross=m.cross[:, columns], sum_targets=m.sum_targets[columns], target_gram=target_gram)
+def machine_memory() -> float:
+    """Return the bytes of memory that this machine has, ∞ where it does not say."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else np.inf
 
 
-def _with_names(layout: TargetLayout, names: list[str]) -> TargetLayout:
-    return replace(layout, classes=np.arange(len(names)), label_names=np.array(names, dtype=object))
-
-
-def _rename_labels(names: list[str], rename: Mapping[str, str]) -> list[str]:
-    for old in rename:
-        _find_label(names, old)
-    new_names = [rename.get(name, name) for name in names]
-    repeated_name = next((name for j, name in enumerate(new_names) if name in new_names[:j]), None)
-    if repeated_name is not None:
-        raise ValueError(f"The model already has a label {repeated_name!r}.")
-    return new_names
-
-
-def _find_label(names: list[str], name: str) -> int:
-    if name not in names:
-        raise ValueError(f"The model has no label {name!r}; label_names_ lists them.")
-    return names.index(name)
+def refuse_many_groups(d: int, k: int, n_groups: int, memory_limit: float | None) -> None:
+    """One sentence where moments of so many groups of labels would not fit into memory."""
+    needed, limit = grouped_bytes(d, k, n_groups), machine_memory() if memory_limit is None else memory_limit
+    if needed > limit:
+        raise ValueError(
+            f"The labels have {n_groups} patterns of gaps and weights, and moments keep XᵀX for each: "
+            f"{needed / 1e9:.1f} GB, more than the {limit / 1e9:.1f} GB allowed. Use fit on rows in memory, "
+            "which solves one pattern after the other."
+        )

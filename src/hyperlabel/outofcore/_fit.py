@@ -9,7 +9,7 @@ from hyperlabel.moments.blocks import add_scans, close_fit, open_fit, scan_block
 from hyperlabel.outofcore._checkpoint import Checkpoint, State
 from hyperlabel.outofcore._progress import row_counter
 from hyperlabel.outofcore._sources import Chunk, Source, as_source, chunk_digest, read_ahead
-from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.moments.grouped_moments import add_sums, sums_from_arrays
 
 
 def fit(
@@ -113,13 +113,13 @@ class _Run:
             self._save_checkpoint()
         return self.state.scan
 
-    def sums(self, *, single: bool) -> RowMoments:
+    def sums(self, *, single: bool) -> Any:
         self.state.stage = "sum"
         return self._sum_chunks(
             lambda chunk: sum_block(self.model, *_unpack_chunk(chunk), single=single),
-            RowMoments.add,
-            RowMoments.to_arrays,
-            RowMoments.from_arrays,
+            add_sums,
+            lambda sums: sums.to_arrays(),
+            sums_from_arrays,
         )
 
     def _sum_chunks(

@@ -36,6 +36,21 @@ MOST = 500  # iterations
 FACTORED = 4096  # columns: above, the diagonal preconditions
 BLOCK = 1 << 23  # scores at a time
 
+
+class SignedWeights(NamedTuple):
+    """Weights of each entry as a positive and as a negative, n×k: soft targets, and weights of entries."""
+
+    on: np.ndarray
+    off: np.ndarray
+
+    def select(self, labels: Any) -> "SignedWeights":
+        """Return some of the labels, side by side in memory."""
+        return SignedWeights(
+            np.ascontiguousarray(self.on[:, labels]), np.ascontiguousarray(self.off[:, labels])
+        )
+
+
+Targets = np.ndarray | SignedWeights
 Pairs = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
@@ -49,7 +64,7 @@ class MarginFit(NamedTuple):
 
 def solve_margins(
     X: Any,
-    T: np.ndarray,
+    T: Targets,
     loss: str,
     alpha: float,
     *,
@@ -57,13 +72,19 @@ def solve_margins(
     tol: float = 1e-3,
     start: MarginFit | None = None,
 ) -> MarginFit:
-    """Minimise the loss of every label to a relative gradient of `tol`, from `start` or zero."""
+    """Minimise the loss of every label to a relative gradient of `tol`, from `start` or zero.
+
+    T are targets of ±1 and 0, or `SignedWeights`, which multiply those of the samples.
+    """
     n, d = X.shape
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     check_shape("sample_weight", weight, (n,))
-    check_shape("T", T, (n, T.shape[1]))
+    for entries in T if isinstance(T, SignedWeights) else (T,):
+        check_shape("T", entries, (n, entries.shape[1]))
     if sparse.issparse(X):
         check_rows(X)
+    if isinstance(T, SignedWeights):
+        return _solve_preconditioned(X, T, loss, alpha, weight, tol, start)
     if loss == "squared_hinge" and sparse.issparse(X) and d > FACTORED and alpha > 0:
         return _solve_active_rows(X, T, alpha, weight, tol)
     return _solve_preconditioned(X, T, loss, alpha, weight, tol, start)
@@ -87,19 +108,20 @@ def _solve_active_rows(X: Any, T: np.ndarray, alpha: float, weight: np.ndarray, 
 
 
 def _solve_preconditioned(
-    X: Any, T: np.ndarray, loss: str, alpha: float, weight: np.ndarray, tol: float, start: MarginFit | None
+    X: Any, T: Targets, loss: str, alpha: float, weight: np.ndarray, tol: float, start: MarginFit | None
 ) -> MarginFit:
     """Solve by L-BFGS, in blocks of labels."""
-    n, d = X.shape
-    precondition = _make_preconditioner(X, weight, CURVATURE[loss], alpha)
-    start_weights = (
-        np.zeros((d + 1, T.shape[1])) if start is None else np.vstack([start.coef, start.intercept])
-    )
+    (n, d), k = X.shape, T.on.shape[1] if isinstance(T, SignedWeights) else T.shape[1]
+    typical_weight = weight
+    if isinstance(T, SignedWeights) and k:  # one factor for all labels: steps correct its scale
+        typical_weight = weight * (T.on + T.off).mean(axis=1)
+    precondition = _make_preconditioner(X, typical_weight, CURVATURE[loss], alpha)
+    start_weights = np.zeros((d + 1, k)) if start is None else np.vstack([start.coef, start.intercept])
     labels_per_block = max(1, BLOCK // n)
     block_fits = [
         _descend_block(
             X,
-            np.ascontiguousarray(T[:, first_label : first_label + labels_per_block]),
+            _select_labels(T, slice(first_label, first_label + labels_per_block)),
             weight,
             loss,
             alpha,
@@ -107,7 +129,7 @@ def _solve_preconditioned(
             precondition,
             start_weights[:, first_label : first_label + labels_per_block],
         )
-        for first_label in range(0, T.shape[1], labels_per_block)
+        for first_label in range(0, k, labels_per_block)
     ]
     V = np.hstack([block_weights for block_weights, _ in block_fits]) if block_fits else start_weights
     return MarginFit(V[:-1], V[-1], max((residual for _, residual in block_fits), default=0.0))
@@ -138,7 +160,7 @@ def _make_preconditioner(
 
 def _descend_block(
     X: Any,
-    T: np.ndarray,
+    T: Targets,
     weight: np.ndarray,
     loss: str,
     alpha: float,
@@ -147,13 +169,13 @@ def _descend_block(
     V: np.ndarray,
 ) -> tuple[np.ndarray, float]:
     """Return the weights of a block of labels and its largest relative gradient; finished labels leave it."""
-    evaluate_loss = _evaluate_squared_hinge if loss == "squared_hinge" else _evaluate_logistic
-    _, score_slopes = evaluate_loss(np.zeros(T.shape), T, weight)
+    evaluate_loss, k = LOSSES[loss, isinstance(T, SignedWeights)], V.shape[1]
+    _, score_slopes = evaluate_loss(np.zeros((X.shape[0], k)), T, weight)
     start_norms = np.maximum(
         np.linalg.norm(_compute_gradient(X, score_slopes, 0 * V, alpha), axis=0), np.finfo(float).tiny
     )
-    final_weights, label_residuals = V.copy(), np.zeros(T.shape[1])
-    live_labels, V = np.arange(T.shape[1]), V.copy()
+    final_weights, label_residuals = V.copy(), np.zeros(k)
+    live_labels, V = np.arange(k), V.copy()
     R = _compute_scores(X, V)
     label_losses, score_slopes = evaluate_loss(R, T, weight)
     label_losses += alpha * np.square(V[:-1]).sum(axis=0)
@@ -167,7 +189,7 @@ def _descend_block(
             break
         if 4 * is_unfinished.sum() < 3 * len(is_unfinished):  # a smaller block repays its copies
             live_labels, label_losses = live_labels[is_unfinished], label_losses[is_unfinished]
-            T, R = np.ascontiguousarray(T[:, is_unfinished]), R[:, is_unfinished]
+            T, R = _select_labels(T, is_unfinished), R[:, is_unfinished]
             V, g = V[:, is_unfinished], g[:, is_unfinished]
             step_pairs = [
                 (s[:, is_unfinished], y[:, is_unfinished], rho[is_unfinished]) for s, y, rho in step_pairs
@@ -215,6 +237,10 @@ def _apply_inverse_hessian(
     return r
 
 
+def _select_labels(T: Targets, labels: Any) -> Targets:
+    return T.select(labels) if isinstance(T, SignedWeights) else np.ascontiguousarray(T[:, labels])
+
+
 def _compute_scores(X: Any, V: np.ndarray) -> np.ndarray:
     return (np.asarray(X @ V[:-1]) if sparse.issparse(X) else product(X, V[:-1])) + V[-1]
 
@@ -251,3 +277,44 @@ def _evaluate_logistic(R, T, weight):
             label_losses[j] += weight[i] * abs(t) * (max(-m, 0.0) + np.log1p(exp_margin))
             score_slopes[i, j] = -weight[i] * t * (exp_margin if m > 0 else 1.0) / (1.0 + exp_margin)
     return label_losses, score_slopes
+
+
+@compiled(fastmath=True)
+def _evaluate_signed_hinge(R, T, weight):
+    """Return the squared hinge of each label and its derivative by each score, entries weighed by sign."""
+    on, off = T
+    n, k = R.shape
+    label_losses, score_slopes = np.zeros(k), np.empty((n, k))
+    for i in range(n):
+        for j in range(k):
+            gap_on, gap_off = max(1.0 - R[i, j], 0.0), max(1.0 + R[i, j], 0.0)
+            label_losses[j] += weight[i] * (on[i, j] * gap_on * gap_on + off[i, j] * gap_off * gap_off)
+            score_slopes[i, j] = 2.0 * weight[i] * (off[i, j] * gap_off - on[i, j] * gap_on)
+    return label_losses, score_slopes
+
+
+@compiled
+def _evaluate_signed_logistic(R, T, weight):
+    """Return the cross-entropy of each label and its derivative by each score, entries weighed by sign."""
+    on, off = T
+    n, k = R.shape
+    label_losses, score_slopes = np.zeros(k), np.empty((n, k))
+    for i in range(n):
+        for j in range(k):
+            s = R[i, j]
+            exp_score = np.exp(-abs(s))  # of −|s| alone: nothing overflows
+            log_term = np.log1p(exp_score)
+            label_losses[j] += weight[i] * (
+                on[i, j] * (max(-s, 0.0) + log_term) + off[i, j] * (max(s, 0.0) + log_term)
+            )
+            p = (1.0 if s > 0 else exp_score) / (1.0 + exp_score)
+            score_slopes[i, j] = weight[i] * (off[i, j] * p - on[i, j] * (1.0 - p))
+    return label_losses, score_slopes
+
+
+LOSSES: dict[tuple[str, bool], Any] = {
+    ("squared_hinge", False): _evaluate_squared_hinge,
+    ("logistic", False): _evaluate_logistic,
+    ("squared_hinge", True): _evaluate_signed_hinge,
+    ("logistic", True): _evaluate_signed_logistic,
+}

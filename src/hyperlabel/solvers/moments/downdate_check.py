@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
+from hyperlabel.solvers.moments.grouped_moments import GroupedMoments
 from hyperlabel.solvers.moments.row_moments import RowMoments
 
 _COUNT = 1e-9  # rounding of counts, in shares of all rows
@@ -62,4 +63,23 @@ def why_not_a_gram(
     worst_label = int((excess_squares - allowed_excess).argmax())
     if excess_squares[worst_label] > allowed_excess[worst_label]:
         return f"the rows that remain could not carry {labels[worst_label]!r} as the sums say"
+    return None
+
+
+def why_not_sums(remaining: object, original: object, labels: Sequence[str], *, zero_one: bool) -> str | None:
+    """Return what `why_not_a_gram` says of sums, or of the first group of them that says something."""
+    if isinstance(remaining, RowMoments) and isinstance(original, RowMoments):
+        return why_not_a_gram(remaining, original, labels, zero_one=zero_one)
+    if not isinstance(remaining, GroupedMoments):
+        return None
+    overall_names = [*labels, *(f"the known rows of {label}" for label in labels)]
+    parts = [(remaining.overall, overall_names)]
+    for index, sums in enumerate(remaining.groups):
+        parts.append((sums, [labels[j] for j in remaining.labels_of(index)]))
+    for sums, names in parts:
+        if sums.weight < -_COUNT * max(remaining.overall.weight, 1.0):
+            return f"{names[0]!r} would be known on fewer than 0 rows"
+        reason = why_not_a_gram(sums, sums, names, zero_one=False) if sums.weight > 0 else None
+        if reason is not None:
+            return reason
     return None

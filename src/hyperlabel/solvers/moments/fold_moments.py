@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from hyperlabel.solvers.moments.grouped_moments import GroupedMoments, grouped_bytes
+from hyperlabel.solvers.moments.label_groups import WeightedEntries
 from hyperlabel.solvers.moments.row_moments import RowMoments
 
 MEMORY_LIMIT = 2 * 2**30
@@ -32,12 +34,17 @@ class FoldMoments:
     ) -> None:
         self._rows = (X, F, sample_weight, with_target_gram)
         self._trains = trains
+        self._groups = F.groups() if isinstance(F, WeightedEntries) else []
         in_training = np.zeros((X.shape[0], len(trains)), dtype=bool)
         for fold, train_rows in enumerate(trains):
             in_training[train_rows, fold] = True
         atom_folds, atom_of_row = np.unique(in_training, axis=0, return_inverse=True)
-        d, m = X.shape[1], F.shape[1]
-        atom_bytes = 8 * (d * (d + m) + (m * m if with_target_gram else 0))
+        d = X.shape[1]
+        if isinstance(F, WeightedEntries):
+            atom_bytes = grouped_bytes(d, F.Y.shape[1], len(self._groups))
+        else:
+            m = F.shape[1]
+            atom_bytes = 8 * (d * (d + m) + (m * m if with_target_gram else 0))
         if len(atom_folds) * atom_bytes > memory_limit or len(atom_folds) > 4 * len(trains) + 4:
             self._atoms, self._atom_folds = None, atom_folds
             self.total = self._sum_rows(slice(None), shift=None)
@@ -52,12 +59,12 @@ class FoldMoments:
         for atom_moments in self._atoms[1:]:
             self.total.add(atom_moments)
 
-    def __iter__(self) -> Iterator[RowMoments]:
+    def __iter__(self) -> Iterator[Any]:
         for fold in range(len(self._trains)):
             yield self.training(fold)
 
-    def training(self, fold: int) -> RowMoments:
-        """Moments of the training rows of one fold."""
+    def training(self, fold: int) -> Any:
+        """Moments of the training rows of one fold, of groups of labels where F are weighted entries."""
         if self._atoms is None:
             return self._sum_rows(self._trains[fold], shift=self.total.shift)
         in_fold = self._atom_folds[:, fold]
@@ -72,8 +79,10 @@ class FoldMoments:
                 fold_moments.add(self._atoms[a])
         return fold_moments
 
-    def _sum_rows(self, rows: Any, shift: np.ndarray | None) -> RowMoments:
+    def _sum_rows(self, rows: Any, shift: np.ndarray | None) -> Any:
         X, F, row_weights, with_target_gram = self._rows
+        if isinstance(F, WeightedEntries):
+            return GroupedMoments.from_rows(X[rows], F.take(rows), shift=shift, groups=self._groups)
         row_weights = None if row_weights is None else row_weights[rows]
         return RowMoments.from_rows(
             X[rows], F[rows], sample_weight=row_weights, shift=shift, with_target_gram=with_target_gram

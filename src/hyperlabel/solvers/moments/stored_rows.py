@@ -21,6 +21,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from hyperlabel.solvers.moments.grouped_moments import GroupedMoments, add_sums
+from hyperlabel.solvers.moments.label_groups import WeightedEntries
 from hyperlabel.solvers.moments.row_moments import RowMoments
 
 _ROUNDING = 1e-9  # relative: the same sample, computed on another machine
@@ -71,7 +73,8 @@ class StoredRows:
     @property
     def sum_targets(self) -> np.ndarray:
         """Weighted label counts."""
-        label_counts = self.Y.sum(axis=0) if self.sample_weight is None else self.sample_weight @ self.Y
+        Y = WeightedEntries.of(self.Y, None).Y
+        label_counts = Y.sum(axis=0) if self.sample_weight is None else self.sample_weight @ Y
         return np.asarray(label_counts, dtype=np.float64).ravel()
 
     @property
@@ -85,10 +88,10 @@ class StoredRows:
         """Bytes that the moments would take."""
         return 8 * self.n_features * (self.n_features + self.Y.shape[1])
 
-    def sums(self) -> RowMoments:
+    def sums(self) -> Any:
         """Return the moments; they follow the samples from then on."""
         if self.cached_sums is None:
-            self.cached_sums = RowMoments.from_rows(self.X, self.Y, sample_weight=self.sample_weight)
+            self.cached_sums = _sum_stored(self)
         return self.cached_sums
 
     def digits_kept(self) -> float:
@@ -111,7 +114,7 @@ class StoredRows:
         """Add samples in place."""
         self._check_same_width(other)
         if self.cached_sums is not None:
-            self.cached_sums.add(RowMoments.from_rows(other.X, other.Y, sample_weight=other.sample_weight))
+            self.cached_sums = add_sums(self.cached_sums, _sum_stored(other))
         return self.append(other)
 
     def append(self, other: StoredRows) -> StoredRows:
@@ -152,7 +155,7 @@ class StoredRows:
         found: list[int] = []
         for i, (pattern, values) in enumerate(zip(*_patterns_of(other), strict=True)):
             candidates = rows_of_pattern[pattern]
-            matches = (j for j in candidates if np.allclose(own_values[j], values, rtol=_ROUNDING, atol=0.0))
+            matches = (j for j in candidates if _same_values(own_values[j], values))
             row = next(matches, None)
             if row is None:
                 raise ValueError(
@@ -184,6 +187,16 @@ class StoredRows:
             label_column[unlabelled._find_rows(StoredRows.from_rows(X, no_labels))] = 1.0
         all_labels = sparse.hstack([self.Y, sparse.csr_array(label_column)], format="csr")
         return StoredRows(self.X, all_labels, self.sample_weight)
+
+
+def _sum_stored(rows: StoredRows) -> Any:
+    if np.isnan(rows.Y.data).any():
+        return GroupedMoments.from_rows(rows.X, WeightedEntries.of(rows.Y, rows.sample_weight))
+    return RowMoments.from_rows(rows.X, rows.Y, sample_weight=rows.sample_weight)
+
+
+def _same_values(own: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.allclose(own, other, rtol=_ROUNDING, atol=0.0, equal_nan=True))
 
 
 def _weights_of(rows: StoredRows) -> np.ndarray:

@@ -14,9 +14,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from hyperlabel.solvers.moments.grouped_moments import GroupedMoments
 from hyperlabel.solvers.moments.row_moments import RowMoments
 from hyperlabel.solvers.ridge.conjugate_gradients import ConjugateRidge
 from hyperlabel.solvers.ridge.evidence import krylov_alpha
+from hyperlabel.solvers.ridge.grouped_path import GroupedPath, SummedGroups
 from hyperlabel.solvers.ridge.krylov_path import KRYLOV_BYTES
 from hyperlabel.solvers.ridge.routes import (
     RidgePath,
@@ -42,15 +44,32 @@ class SolvedBlock(NamedTuple):
     centre: np.ndarray
     alpha: float
     squares: np.ndarray | None
+    means: np.ndarray | None = None  # of the scores, where they are not the labels' shares
+
+
+def solve_groups(path: GroupedPath, alpha: float | Literal["auto"], *, squares: bool = False) -> SolvedBlock:
+    """Return the solution of labels that do not count on the same samples."""
+    if alpha == "auto":
+        alpha = path.choose()
+    result = path.solve(alpha)
+    means, fitted_squares = (path.mean_scores(alpha), path.fitted_squares(alpha)) if squares else (None, None)
+    return SolvedBlock(result, path.x_mean, alpha, fitted_squares, means)
 
 
 def solve_sums(
-    moments: RowMoments, alpha: float | Literal["auto"], *, squares: bool = False, rows: Any = None
+    moments: RowMoments | GroupedMoments,
+    alpha: float | Literal["auto"],
+    *,
+    squares: bool = False,
+    rows: Any = None,
 ) -> tuple[SolvedBlock, str]:
     """Return the solution of all labels from sums over rows, and its route.
 
     `rows` (X, Y, weights) are what λ = 0 is read off where the sums have lost too many digits.
     """
+    if isinstance(moments, GroupedMoments):
+        groups = SummedGroups(moments)
+        return solve_groups(groups, alpha, squares=squares), groups.solver
     path: Any = RidgePath(moments, alphas=() if alpha == "auto" else (alpha,))
     if alpha == "auto":
         alpha = alpha_of_labels(moments, path)

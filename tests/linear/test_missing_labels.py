@@ -57,11 +57,13 @@ def test_labels_nobody_knows_rank_by_the_mean_prevalence(data, loss):
     assert not model.predict(X)[:, 1].any()
 
 
-def test_what_needs_full_labels_says_so(data):
+def test_sums_of_labels_with_gaps_answer_from_rows_to_come(data):
     X, Y, _ = data
-    with pytest.raises(ValueError, match="need every label known"):
-        BinaryRelevance(cv=3).fit(X, Y)
-    with pytest.raises(ValueError, match="keeps no moments"):
-        BinaryRelevance().fit(X, Y).merge(BinaryRelevance().fit(X, Y))
-    with pytest.raises(ValueError, match="NaN"):
-        BinaryRelevance().partial_fit(X, Y)
+    whole, parts = BinaryRelevance().fit(X, Y), BinaryRelevance().partial_fit(X[:50], Y[:50])
+    parts.merge(BinaryRelevance().fit(X[50:], Y[50:]))
+    assert parts.alpha_ == whole.alpha_
+    assert_allclose(parts.decision_function(X), whole.decision_function(X), atol=1e-9)
+    with pytest.raises(ValueError, match="give a number of folds"):
+        BinaryRelevance(cv="loo").fit(X, Y)
+    with pytest.raises(ValueError, match="no known label"):
+        BinaryRelevance().fit(X, np.full_like(Y, np.nan))
