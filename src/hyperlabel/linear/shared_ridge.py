@@ -32,14 +32,24 @@ def fit_shared_ridge(model: Any, rows: FitRows) -> None:
     model.alpha_ = alphas[0]
     if rows.cv is not None:
         scorer = model._choose_scorer(len(alphas))
-        cv_options: Any = (model._layout, rows.cv, alphas, scorer, route)
+        layout, groups = model._layout, rows.groups
         if is_plain:
             cv_scores, total_moments = cross_validate_ridge(
-                X, rows.Y, *cv_options, weights, rows.groups, threshold
+                X, rows.Y, layout, rows.cv, alphas, scorer, route, weights, groups, threshold
             )
         else:
             cv_scores, total_moments = cross_validate_groups(
-                X, rows.Y, targets, *cv_options, rows.groups, threshold, summed=keeps_sums
+                X,
+                rows.Y,
+                targets,
+                layout,
+                rows.cv,
+                alphas,
+                scorer,
+                route,
+                groups,
+                threshold,
+                summed=keeps_sums,
             )
         model._set_cv_attributes(cv_scores, rows)
         model.alpha_ = alphas[cv_scores.best]
