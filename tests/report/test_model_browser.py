@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from tests.report.browsing import AUDIT
-from tests.report.made_model import HOSTILE, run
+from tests.report.made_model import HOSTILE, TOPICS, run
 
 from hyperlabel import BinaryRelevance, load
 from hyperlabel.apps.report.model_page import PageRows, model_report, page_script
@@ -212,16 +212,91 @@ def test_labels_are_found_sorted_and_filtered(browser, made):
     )
 
 
-def test_a_model_that_cannot_be_tried_says_so_in_silence(browser, made, tmp_path):
+def test_a_model_that_cannot_be_tried_has_no_such_tab(browser, made, tmp_path):
     """ML-kNN has no weights a page could carry, and no server is asked."""
     model, page = tmp_path / "near.hyper", tmp_path / "near.html"
     run("fit", made["data"], "--labels", "tags", "--text", "body", "--method", "mlknn", "-o", model)
     run("report", model, made["data"], "-o", page)
     browser.open(page.read_text(encoding="utf-8"), hash="#try")
-    assert "hyperlabel predict" in browser.run("document.getElementById('try-no').textContent")
-    browser.run("document.getElementById('try-text').dispatchEvent(new Event('input'))")
-    assert browser.run("document.getElementById('try-form').hidden")
+    assert browser.run("document.getElementById('view-try').hidden")
+    assert not browser.run("document.getElementById('view-overview').hidden")
+    assert not browser.run("document.querySelector('nav a[href=\"#try\"]').checkVisibility()")
     assert browser.console == []
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    """The page of a model of two texts, a category and a number."""
+    folder, rng = tmp_path_factory.mktemp("several"), np.random.default_rng(0)
+    lines = []
+    for i in range(120):
+        tag = ("music", "travel")[i % 2]
+        words = TOPICS[tag].split()
+        body = " ".join([*rng.choice(words, 3), *rng.choice(["one", "two", "three", "four", "five"], 6)])
+        size = None if i % 9 == 0 else round(float(rng.normal()), 3)
+        title = f"{rng.choice(words)} line\nbroken"
+        lines.append({"title": title, "body": body, "kind": "ab"[i % 3 > 0], "size": size, "tags": [tag]})
+    data, model, page = folder / "t.jsonl", folder / "m.hyper", folder / "p.html"
+    data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    columns = ("--text", "title,body", "--features", "kind,size")
+    run("fit", data, "--labels", "tags", *columns, "--group", "", "-o", model)
+    run("report", model, data, "-o", page)
+    return {"model": model, "lines": lines, "html": page.read_text(encoding="utf-8")}
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_a_row_of_several_columns_is_shown_whole_and_its_words_keep_their_column(
+    browser, several, width, dark
+):
+    browser.open(several["html"], hash="#row=5", width=width, dark=dark)
+    names = browser.run("[...document.querySelectorAll('#row-text dt')].map((e) => e.textContent)")
+    cells = browser.run("[...document.querySelectorAll('#row-text dd')].map((e) => e.textContent)")
+    line = several["lines"][4]
+    assert names == ["title", "body", "kind", "size"]
+    assert cells == [line["title"], line["body"], line["kind"], f"{line['size']:.6g}"]
+    assert browser.run("document.querySelectorAll('#row-text mark').length") > 0
+    browser.open(several["html"], hash="#row=1", width=width)
+    assert browser.run("document.querySelectorAll('#row-text dd')[3].textContent") == "empty"
+    browser.open(several["html"], hash="#label=music", width=width, dark=dark)
+    words = browser.run("[...document.querySelectorAll('#for-against .word')].map((e) => e.textContent)")
+    assert any(word.endswith("(title)") for word in words)
+    assert any(word.endswith("(body)") for word in words)
+    assert browser.run(AUDIT) == []
+    assert (browser.console, browser.asked) == ([], [])
+
+
+def test_corrected_rows_of_several_columns_are_learned(browser, several, tmp_path):
+    browser.open(several["html"], hash="#row=5")
+    browser.run("hyperlabelPage.views.row.decide(0, !hyperlabelPage.data.carriedLabels(4).has(0))")
+    for name, now in (("corrected.jsonl", "true"), ("before.jsonl", "false")):
+        text = browser.run(f"hyperlabelPage.views.row.lines({now})")
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    before = {**several["lines"][4]}
+    assert json.loads((tmp_path / "before.jsonl").read_text()) == before
+    files = (tmp_path / "corrected.jsonl", "--forget", tmp_path / "before.jsonl")
+    said = run("update", several["model"], *files, "-o", tmp_path / "m.hyper")
+    assert "1 row merged, 1 forgotten" in " ".join(said.split())
+
+
+def test_the_new_figures_show_what_was_counted(browser, made):
+    browser.open(made["html"])
+    data = "hyperlabelPage.data"
+    n = browser.run(f"{data}.curves.all.reduce((sum, point) => sum + point[4], 0)")
+    assert n == 240 * 4
+    dots = "document.querySelectorAll('#said-true circle').length"
+    assert browser.run(dots) == browser.run(f"{data}.curves.all.length")
+    assert browser.run("document.querySelectorAll('#growth circle').length") == 3
+    assert [point[0] for point in browser.run(f"{data}.growth")] == [60, 120, 240]
+    browser.open(made["html"], hash="#label=cooking")
+    line = browser.run("document.querySelector('#pr-curve path').getAttribute('d')")
+    assert line.count("L") > 20
+    at = "['cx', 'cy'].map((side) => Number(document.querySelector('#pr-curve .dot').getAttribute(side)))"
+    start = browser.run(at)
+    browser.run("hyperlabelPage.views.label.move(3)")
+    assert browser.run(at) != start
+    missed = browser.run(f"{data}.replaced.missed[hyperlabelPage.views.label.label]")
+    said = browser.run("document.getElementById('instead').textContent")
+    assert (f"missed on {missed} row" in said) if missed else ("never missed" in said)
 
 
 def test_rows_are_corrected_by_keyboard_and_update_learns_the_file(browser, made, tmp_path):

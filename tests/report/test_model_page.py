@@ -153,8 +153,7 @@ def test_a_model_without_rows_and_rows_without_its_labels_end_in_one_sentence(ma
     assert "carries a label of the model" in result.output
 
 
-def test_categories_and_several_texts_are_shown_and_not_written(tmp_path):
-    """A page writes rows of one text; rows of more are shown, and their corrections listed by number."""
+def test_categories_and_several_texts_are_shown_and_written(tmp_path):
     table = tmp_path / "t.jsonl"
     lines = [{**row, "head": f"title {i % 3} of it", "kind": "abc"[i % 3]} for i, row in enumerate(rows())]
     table.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -164,7 +163,8 @@ def test_categories_and_several_texts_are_shown_and_not_written(tmp_path):
         found = content((tmp_path / "p.html").read_text(encoding="utf-8"))[0]
         assert (found["vectoriser"] is not None) == runs
         assert found["texts"][0].startswith(lines[found["rows"][0] - 1]["body"])
-    assert found["export"] is None
+    assert found["export"] is not None
+    assert found["cells"][0] == [lines[found["rows"][0] - 1][name] for name in found["columns"]]
 
 
 def test_a_page_does_not_write_rows_whose_labels_nobody_knows(tmp_path):

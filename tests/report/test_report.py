@@ -66,7 +66,7 @@ def test_scores_stand_beside_their_standard_deviation(html):
 def test_names_are_escaped_and_failures_shown(html):
     assert "<script>alert(1)" not in html
     assert "&lt;script&gt;alert(1)" in html
-    assert "alpha must be at least 0" in html
+    assert "alpha must be a finite number of at least 0" in html
     assert "did not finish" in html
 
 

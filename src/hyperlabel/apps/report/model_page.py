@@ -11,11 +11,13 @@ from scipy import sparse
 from hyperlabel import __version__
 from hyperlabel.apps.report import model_numbers as numbers
 from hyperlabel.apps.report.browser_model import NotInPage, page_model
+from hyperlabel.apps.report.diagnostics import reliability_curves, replaced_labels
 from hyperlabel.apps.report.model_numbers import PageScores
 from hyperlabel.apps.report.pack import pack_arrays, weight_planes
 from hyperlabel.apps.report.page import template_environment
 from hyperlabel.decision.calibrators import Calibrators
 from hyperlabel.meta.linear_view import linear_view
+from hyperlabel.tabular.pipeline import plain_feature
 
 _WORDS = 14  # for and against a label
 _LISTED = 12  # mistakes of a label, each way
@@ -35,6 +37,11 @@ class PageRows:
     features: sparse.csr_array | None = None
     export: dict[str, Any] | None = None
     n_words: int = 1  # columns of words a row begins with
+    columns: Sequence[str] | None = None  # where a row is more than a text: names and cells
+    cells: Sequence[Sequence[Any]] | None = None
+    text_columns: Sequence[str] = ()
+    twins: dict[int, list[int]] | None = None  # near copies of rows
+    growth: list[list[float]] | None = None  # rows and macro-F1 of smaller fits
 
 
 @dataclass(frozen=True)
@@ -112,6 +119,16 @@ def _collect_rows(
         "texts": None if rows.texts is None else [rows.texts[i] for i in page_rows],
         "numbers": None if rows.numbers is None else _replace_missing(rows.numbers[page_rows]),
         "export": rows.export,
+        "columns": None if rows.columns is None else [*rows.columns],
+        "textColumns": [*rows.text_columns],
+        "cells": None if rows.cells is None else [rows.cells[i] for i in page_rows],
+        "nTwins": len(rows.twins or {}),
+        "twins": {
+            int(page_position[i]): [int(other) + 1 for other in others[:_LISTED]]
+            for i, others in (rows.twins or {}).items()
+            if page_position[i] >= 0
+        },
+        "growth": rows.growth,
     }
     review_positions = page_position[review_order]
     row_arrays = {
@@ -145,6 +162,8 @@ def _add_labels(
         "f1Low": model_metrics["f1_low"].tolist(),
         "f1High": model_metrics["f1_high"].tolist(),
         "reliability": numbers.calibration_errors(judged, p),
+        "curves": reliability_curves(judged),
+        "replaced": replaced_labels(judged),
         "together": [_find_partners(row, j) for j, row in enumerate(pair_counts)],
         "mistakes": _find_worst_rows(judged, page_rows),
     }
@@ -195,7 +214,7 @@ def _add_model(
         return
     coef, intercept, column_names = linear_model.coef, linear_model.intercept, linear_model.names
     full_names = [f"x{i}" for i in range(coef.shape[1])] if column_names is None else map(str, column_names)
-    short_names = [name.split("__", 1)[-1] for name in full_names]
+    short_names = [plain_feature(name, [*rows.text_columns]).replace("\n", " ") for name in full_names]
     page_content["why"] = [_rank_features(word_weights, short_names) for word_weights in coef]
     try:
         n_numbers = len(feature_names or []) - rows.n_words

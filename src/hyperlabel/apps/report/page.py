@@ -59,15 +59,19 @@ class Figures:
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of the answer: a value and its interval as shares of the longest."""
+    """A line of the answer: where a value and its interval are on an axis from 0 to 1.
+
+    Counts are bars from 0; values whose differences matter are points on an axis of their own.
+    """
 
     name: str
     text: str
-    width: float
+    place: float
     low: float
     high: float
     title: str = ""
     mark: bool = False
+    is_point: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,11 @@ class Html(str):
 
 def command_html(text_before: str, command: str, text_after: str) -> Html:
     """Return a command between two plain texts, as HTML."""
-    return Html(f"{text_before}<code>{escape(command)}</code>{text_after}")
+    words = (
+        f'<span class="option">{escape(word)}</span>' if word.startswith("-") else str(escape(word))
+        for word in command.split(" ")
+    )
+    return Html(f"{text_before}<code>{' '.join(words)}</code>{text_after}")
 
 
 def value_entry(value: Any) -> Entry:

@@ -45,6 +45,16 @@ def out_of_fold_sets(model: Pipeline, judged: PageScores) -> np.ndarray:
     return honest_sets(judged)
 
 
+def has_closed_form_scores(model: Pipeline) -> bool:
+    """Say whether out-of-fold scores cost about one fit."""
+    final_step = model[-1]
+    return bool(
+        has_closed_form_cv(
+            final_step._get_estimator() if isinstance(final_step, ThresholdTuner) else final_step
+        )
+    )
+
+
 def _score_out_of_fold(final_step: Any, X: Any, Y: sparse.csr_array, groups: Any) -> np.ndarray:
     """Return out-of-fold scores at the settings of the fit, in closed form where the model has one."""
     is_tuner = isinstance(final_step, ThresholdTuner)

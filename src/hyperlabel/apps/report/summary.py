@@ -65,22 +65,27 @@ def comparison_hero(c: Comparison) -> Hero:
     score_stds = {
         m: c.std(first_dataset, m) if math.isfinite(c.std(first_dataset, m)) else 0.0 for m in top_methods
     }
-    longest_bar = max((mean_scores[m] + score_stds[m] for m in top_methods), default=0.0) or 1.0
+    lowest = min((mean_scores[m] - score_stds[m] for m in top_methods), default=0.0)
+    axis_length = max((mean_scores[m] + score_stds[m] for m in top_methods), default=1.0) - lowest or 1.0
     score_bars = [
         Bar(
             known_title(m),
             f"{mean_scores[m]:.3f}",
-            max(0.0, mean_scores[m] / longest_bar),
-            max(0.0, (mean_scores[m] - score_stds[m]) / longest_bar),
-            (mean_scores[m] + score_stds[m]) / longest_bar,
+            (mean_scores[m] - lowest) / axis_length,
+            (mean_scores[m] - score_stds[m] - lowest) / axis_length,
+            (mean_scores[m] + score_stds[m] - lowest) / axis_length,
             f"{known_title(m)} ({m})",
             m == best_method,
+            is_point=True,
         )
         for m in top_methods
     ]
     dataset_phrase = f" on {first_dataset}" if len(c.datasets) > 1 else ""
     methods_phrase = f"the best {len(top_methods)} of {len(c.ranking(first_dataset))} methods{dataset_phrase}"
-    bars_note = f"Mean {c.scoring} of {methods_phrase}; lines: ± one standard deviation."
+    bars_note = (
+        f"Mean {c.scoring} of {methods_phrase}, drawn from {lowest:.3f} to {lowest + axis_length:.3f}; "
+        "lines: ± one standard deviation."
+    )
     return Hero(
         f"{mean_scores[best_method]:.3f}",
         f"{c.scoring}{dataset_phrase}",

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hyperlabel.apps.report.diagnostics import learning_curve, twins_of_rows
 from hyperlabel.apps.report.model_page import PageOptions, PageRows, model_report
-from hyperlabel.apps.report.page_scores import score_page_rows
+from hyperlabel.apps.report.page_scores import has_closed_form_scores, score_page_rows
 from hyperlabel.tabular.model_file import aligned_labels
-from hyperlabel.tabular.near_copies import keep_together
+from hyperlabel.tabular.near_copies import find_near_duplicates, keep_together
 from hyperlabel.tabular.wording import plural
 
 _MOST_NUMBERS = 64  # columns of numbers a page carries, so that corrected rows can be written
@@ -27,6 +28,19 @@ def model_html(
         raise ValueError(f"No row of {data} carries a label of the model: is it the right file?")
     row_groups = None if scores == "held-out" else keep_together(dataset, columns)[0].groups  # as fit did
     page_scores = score_page_rows(file.model, model_inputs, Y, scores, groups=row_groups)
+    growth = None
+    if scores != "held-out" and has_closed_form_scores(file.model):  # others would be fitted three times
+        growth = learning_curve(
+            lambda rows: score_page_rows(
+                file.model,
+                _safe_rows(model_inputs, rows),
+                Y[rows],
+                scores,
+                groups=None if row_groups is None else [row_groups[i] for i in rows],
+            ),
+            len(dataset),
+            row_groups,
+        )
     subtitle_facts = [
         f"{columns.method} model",
         f"{plural(len(dataset), 'row')} of {Path(data).name}, scored {page_scores.kind}",
@@ -37,13 +51,22 @@ def model_html(
         file.model,
         page_scores,
         columns.label_names,
-        _select_page_rows(dataset, model_inputs, columns, no_texts),
+        replace(
+            _select_page_rows(dataset, model_inputs, columns, no_texts),
+            twins=twins_of_rows(find_near_duplicates(dataset, columns).group),
+            growth=growth,
+        ),
         title=f"{Path(file.path).stem} on {Path(Path(data).name.removesuffix('.gz')).stem}",
         feature_names=None if columns.text_only else columns.names,
         options=replace(
             options or PageOptions(), facts={"model": Path(file.path).name, "shown": subtitle_facts}
         ),
     )
+
+
+def _safe_rows(model_inputs: Any, rows: Any) -> Any:
+    """Return some of the rows, which may be a list of texts."""
+    return [model_inputs[i] for i in rows] if isinstance(model_inputs, list) else model_inputs[rows]
 
 
 def _known_labels(Y: Any) -> Any:
@@ -61,8 +84,12 @@ def _select_page_rows(dataset: Any, rows: Any, columns: Any, no_texts: bool) -> 
         n = len(columns.text)
         row_texts = list(rows) if columns.text_only else ["\n".join(map(str, row[:n])) for row in rows]
     has_dense_numbers = columns.n_features and not sparse.issparse(dataset.X)
+    shown_columns, cells = None, None
+    if columns.format == "table" and not columns.text_only and not (no_texts and columns.text_columns):
+        shown_columns = (columns.names or [])[: len(columns.text_columns) + _MOST_NUMBERS]
+        cells = [[_plain_cell(cell) for cell in row[: len(shown_columns)]] for row in rows]
     export_columns = None
-    if _can_write_rows(dataset, columns, has_texts=row_texts is not None):
+    if _can_write_rows(dataset, columns, has_texts=row_texts is not None or cells is not None):
         export_columns = {
             "text": columns.text,
             "numbers": columns.feature_names,
@@ -71,13 +98,29 @@ def _select_page_rows(dataset: Any, rows: Any, columns: Any, no_texts: bool) -> 
         }
     dense_numbers = np.asarray(dataset.X, dtype=np.float64) if has_dense_numbers and export_columns else None
     sparse_features = sparse.csr_array(dataset.X) if sparse.issparse(dataset.X) and not columns.text else None
-    return PageRows(row_texts, dense_numbers, sparse_features, export_columns, len(columns.text_columns))
+    return PageRows(
+        row_texts,
+        dense_numbers,
+        sparse_features,
+        export_columns,
+        len(columns.text_columns),
+        shown_columns,
+        cells,
+        columns.text,
+    )
+
+
+def _plain_cell(cell: Any) -> str | float | None:
+    """Return a cell as JSON holds it; None where it is missing."""
+    if isinstance(cell, str):
+        return cell
+    return float(cell) if np.isfinite(cell) else None
 
 
 def _can_write_rows(dataset: Any, columns: Any, *, has_texts: bool) -> bool:
     """Say whether a page can write corrected rows as the training file has them."""
     has_inputs = columns.format == "table" and (has_texts or not columns.text)
-    # one text is all a page can write, and labels nobody knows would be written as absent
-    is_plain = columns.n_features <= _MOST_NUMBERS and len(columns.text_columns) <= 1 and not columns.vectors
+    # a vector is in a file of its own, and labels nobody knows would be written as absent
+    is_plain = columns.n_features <= _MOST_NUMBERS and not columns.vectors
     is_known = dataset.missing is None or not dataset.missing.nnz
     return has_inputs and is_plain and is_known

@@ -31,6 +31,17 @@ export const path = (points, kind) => {
   return s("path", { d, class: `line ${kind}` });
 };
 
+// Shares against probabilities: dots with their intervals, and the diagonal on which both are equal.
+export function reliability(points, title) {
+  const most = Math.max(...points.map((p) => p[4]), 1), figure = frame(title, "probability said", "share true", [0, 0.25, 0.5, 0.75, 1].map((v) => [v, String(v)]));
+  figure.append(s("line", { x1: across(0), y1: upward(0), x2: across(1), y2: upward(1), class: "diagonal" }),
+    ...points.flatMap(([said, share_, low, high, n]) => [
+      s("line", { x1: across(said), x2: across(said), y1: upward(low), y2: upward(high), class: "whisker" }),
+      s("circle", { cx: across(said), cy: upward(share_), r: 3 + 6 * Math.sqrt(Math.log1p(n) / Math.log1p(most)), class: "dot" },
+        s("title", {}, `said ${share(said)}, true ${share(share_)} (${share(low)}–${share(high)}) of ${n}`))]));
+  return figure;
+}
+
 // One figure with its interval on a line from 0 to 1.
 export function intervalBar([value, low, high], text) {
   const at = (v) => 4 + v * 392;

@@ -1,6 +1,6 @@
 // A label: every threshold with exact counts, the words behind it, the rows that contradict it.
 import { $, h, s, show, share, whole, plural, say, labelLink, labelPicker } from "./dom.js";
-import { frame, across, upward, path, roundTicks, wordBars } from "./charts.js";
+import { frame, across, upward, path, reliability, roundTicks, wordBars } from "./charts.js";
 
 export class LabelView {
   constructor(data) {
@@ -67,6 +67,32 @@ export class LabelView {
     figure.append(this.line, ...this.dots);
     figure.addEventListener("click", (event) => this.pointed(event, figure));
     show("curve", figure);
+    this.drawPrecisionRecall();
+    show("label-said", reliability(data.curves.label[label], `Share of rows with ${data.labels[label]} against its probability`));
+    this.instead();
+  }
+
+  drawPrecisionRecall() {
+    const { table, label, data } = this, shares = [0, 0.25, 0.5, 0.75, 1].map((v) => [v, String(v)]);
+    const points = [], at = (m) => [m.recall, m.precision];
+    for (let t = -1; t < table.size; t++) points.push(at(data.measured(label, t)));
+    const figure = frame(`Precision against recall of ${data.labels[label]}`, "recall", "precision", shares);
+    figure.append(path(points.filter(([x]) => Number.isFinite(x)), "f1"));
+    if (data.guarantee) figure.append(s("line", { x1: across(0), x2: across(1), y1: upward(data.guarantee), y2: upward(data.guarantee), class: "guarantee" }));
+    $("pr-guarantee").textContent = data.guarantee ? `, which was chosen to keep the guaranteed precision of ${share(data.guarantee)} (dashed)` : "";
+    const [x, y] = at(data.measured(label, data.chosen[label]));
+    if (Number.isFinite(x) && Number.isFinite(y)) figure.append(s("circle", { cx: across(x), cy: upward(y), r: 8, class: "ring" }));
+    this.prDot = s("circle", { r: 5, class: "dot f1" });
+    figure.append(this.prDot);
+    show("pr-curve", figure);
+  }
+
+  instead() {
+    const { data, label } = this, missed = data.replaced.missed[label], list = data.replaced.instead[label];
+    show("instead", !missed ? h("p", { class: "muted" }, "It is never missed on these rows.") : h("div", {},
+      h("p", { class: "muted" }, `It is missed on ${plural(missed, "row")}.`),
+      list.length ? h("ul", { class: "beside" }, list.map(([j, n]) => h("li", {}, labelLink(data, j), h("span", { class: "muted" }, ` on ${whole(n)} of them`))))
+        : h("p", { class: "muted" }, "Those rows get no label that they lack.")));
   }
 
   pointed(event, figure) {
@@ -91,6 +117,9 @@ export class LabelView {
     const x = across(this.position(t));
     this.line.setAttribute("x1", x);
     this.line.setAttribute("x2", x);
+    this.prDot.setAttribute("cx", across(m.recall || 0));
+    this.prDot.setAttribute("cy", upward(m.precision || 0));
+    this.prDot.toggleAttribute("hidden", !Number.isFinite(m.precision) || !Number.isFinite(m.recall));
     ["precision", "recall", "f1"].forEach((kind, i) => {
       this.dots[i].setAttribute("cx", x);
       this.dots[i].setAttribute("cy", upward(m[kind] || 0));

@@ -1,6 +1,6 @@
 // Overview: the measures of the model, its labels, the weakest of them and what would help.
 import { $, h, s, show, share, whole, plural, say, sortedTable, labelLink } from "./dom.js";
-import { frame, across, upward, intervalBar } from "./charts.js";
+import { frame, across, upward, intervalBar, path, reliability } from "./charts.js";
 import { measuresOf } from "./pack.js";
 
 const RARE = 10, WEAK = 0.3, MOST = 100;
@@ -22,8 +22,31 @@ export function overview(data) {
     tile("rows", whole(data.n), data.kind), tile("labels", whole(data.labels.length), `${(data.withLabel.reduce((a, b) => a + b, 0) / data.n).toFixed(2)} per row`));
   const labels = data.labels.map((_, j) => labelFacts(data, j));
   $("dots").replaceChildren(dots(data, labels));
+  show("said-true", reliability(data.curves.all, "Share of entries that are true against the probability said"));
+  insteadOfEachOther(data);
+  growth(data);
+  $("twins-says").textContent = data.nTwins ? `${plural(data.nTwins, "row")} of ${whole(data.n)} have a near twin; the page of a row names them.` : "";
   weakest(data, labels);
   labelTable(data, labels);
+}
+
+function insteadOfEachOther(data) {
+  const pairs = data.replaced.instead.flatMap((list, j) => list.map(([other, n]) => ({ j, other, n }))).sort((a, b) => b.n - a.n).slice(0, 8);
+  show("instead-all", !pairs.length ? h("p", { class: "muted" }, "No row that misses a label gets another that it lacks.") : h("ul", { class: "instead" }, pairs.map(({ j, other, n }) =>
+    h("li", {}, labelLink(data, other), h("span", { class: "muted" }, " in place of "), labelLink(data, j), h("span", { class: "muted" }, `: ${whole(n)} of ${plural(data.replaced.missed[j], "row")} that miss it`)))));
+}
+
+function growth(data) {
+  const points = data.growth ?? [];
+  $("growth-part").hidden = points.length < 3;
+  if (points.length < 3) return;
+  const [least, most] = [points[0][0], points[2][0]], at = (n) => (0.9 * Math.log(n / least)) / Math.log(most / least) + 0.05;
+  const figure = frame("macro-F1 of models of a quarter, half and all of the rows", "rows to learn from", "macro-F1", points.map(([n]) => [at(n), whole(n)]));
+  figure.append(path(points.map(([n, f1]) => [at(n), f1]), "f1"), ...points.map(([n, f1]) => s("circle", { cx: across(at(n)), cy: upward(f1), r: 5, class: "dot" }, s("title", {}, `${whole(n)} rows: ${share(f1, 3)}`))));
+  show("growth", figure);
+  const last = points[2][1] - points[1][1];
+  $("growth-says").textContent = last > 0.005 ? `The last doubling of rows brought ${share(last, 3)}. Another usually brings as much or less.`
+    : "The last doubling of rows brought next to nothing: better labels or other columns help more than rows.";
 }
 
 const tile = (name, value, note) =>

@@ -68,6 +68,8 @@ export class RowView {
     const { data, row } = this, label = this.listed[this.at];
     $("row-why").textContent = !data.why[label] ? "" : `Words for and against “${data.labels[label]}”`;
     show("row-text", data.markedRow(row, label));
+    const twins = data.twins[row] ?? [];
+    show("row-twins", twins.length ? ["Near twins: ", twins.flatMap((twin, i) => [i ? ", " : "", data.positionOfRow.has(twin) ? h("a", { href: `#row=${twin}` }, `row ${twin}`) : `row ${twin}`])] : "");
   }
 
   refresh() {
@@ -128,7 +130,8 @@ export class RowView {
     $("row-changed").textContent = rows.length ? `${plural(rows.length, "row")} corrected` : "nothing corrected yet";
     $("row-save").disabled = !rows.length;
     const forget = data.kind === "out of fold" ? " --forget before.jsonl" : "";
-    $("row-command").textContent = data.export ? `hyperlabel update ${data.facts.model ?? "MODEL"} corrected.jsonl${forget}` : "";
+    const command = data.export ? `hyperlabel update ${data.facts.model ?? "MODEL"} corrected.jsonl${forget}` : "";
+    show("row-command", command.split(" ").flatMap((word, i) => [i ? " " : "", word.startsWith("--") ? h("span", { class: "option" }, word) : word]));
     $("row-command").hidden = !data.export;
     $("row-hint").textContent = data.export ? "The files hold the corrected rows as they are now, and as they were; the model learns with:"
       : "The page cannot write whole rows (no texts in it, not a table, or missing labels): the file lists row numbers and labels.";
@@ -142,8 +145,9 @@ export class RowView {
       const names = [...set].sort((a, b) => a - b).map((j) => data.labels[j]);
       if (!data.export) return JSON.stringify({ row: data.rows[row], labels: names });
       const out = {};
-      text.forEach((column, i) => { out[column] = i ? "" : data.texts[row]; });
-      numbers.forEach((column, i) => { out[column] = data.numbers[row][i]; });
+      if (data.cells) data.columns.forEach((column, i) => { out[column] = data.cells[row][i]; });
+      else text.forEach((column, i) => { out[column] = i ? "" : data.texts[row]; });
+      if (!data.cells) numbers.forEach((column, i) => { out[column] = data.numbers[row][i]; });
       if (labelColumn) out[labelColumn] = names;
       else labels.forEach((column, j) => { out[column] = set.has(j) ? 1 : 0; });
       return JSON.stringify(out);
