@@ -44,6 +44,7 @@ _PACKAGES: dict[str, tuple[str, ...]] = {
         "ClosedFormSearchCV",
         "update",
         "explain",
+        "predict_labels",
     ),
     "persistence": ("save", "load", "export_onnx"),
 }

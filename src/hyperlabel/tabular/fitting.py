@@ -220,6 +220,8 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     if not has_missing_labels:
         warn_of_long_fit(classifier, row_features, dataset.Y, choices)
     classifier.fit(row_features, Y if has_missing_labels else dataset.Y, **group_arguments)
+    if choices.precision is not None:
+        _need_guarantee(classifier, row_features, dataset.Y, row_groups, choices)
     without_training_rows(name_labels(classifier, columns.label_names), sums=not choices.slim)
     if not (choices.slim or has_missing_labels):
         fit_rows = _fit_index(len(dataset), row_groups, choices.precision)
@@ -259,6 +261,33 @@ def _fit_index(n_rows: int, groups: Any, precision: float | None) -> Any:
     from hyperlabel.meta.wrapper_base import held_out_rows
 
     return slice(None) if precision is None else held_out_rows(n_rows, groups)[0]
+
+
+def _need_guarantee(classifier: Any, row_features: Any, Y: Any, groups: Any, choices: Choices) -> None:
+    """Refuse a precision that no label can be guaranteed, and name the highest that some can."""
+    if any(label_guarantee["guaranteed"] for label_guarantee in classifier.guarantees_):
+        return
+    from hyperlabel._base import score_rows
+    from hyperlabel.decision.risk_control import guarantee_precision
+    from hyperlabel.meta.wrapper_base import held_out_rows
+
+    _, held_out = held_out_rows(Y.shape[0], groups)
+    scores = score_rows(classifier.estimator_, row_features[held_out])
+    held_out_groups = None if groups is None else np.asarray(groups)[held_out]
+    sentence = (
+        f"No label of {Y.shape[1]} reaches a precision of {choices.precision:g} that could be guaranteed "
+        f"with confidence {choices.confidence:g} on the {plural(len(held_out), 'row')} held out for it"
+    )
+    for hundredths in range(int(100 * (choices.precision or 1)) - 1, 4, -5):
+        guarantees = guarantee_precision(
+            scores, Y[held_out], hundredths / 100, confidence=choices.confidence, groups=held_out_groups
+        )
+        n_guaranteed = sum(label_guarantee["guaranteed"] for label_guarantee in guarantees)
+        if n_guaranteed:
+            raise ValueError(
+                f"{sentence}: --precision {hundredths / 100:g} could be, for {plural(n_guaranteed, 'label')}."
+            )
+    raise ValueError(f"{sentence}, nor could any lower one: give more rows, or leave --precision out.")
 
 
 def _add_guarantee(classifier: Any, precision: float | None, confidence: float) -> Any:

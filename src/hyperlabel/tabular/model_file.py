@@ -103,6 +103,15 @@ class ModelColumns:
 
 
 @dataclass(frozen=True)
+class Answers:
+    """What a model says about some rows; `is_known` marks those with something the model knows."""
+
+    label_sets: np.ndarray
+    is_known: np.ndarray
+    values: Any = None  # scores or probabilities
+
+
+@dataclass(frozen=True)
 class ModelFile:
     """A fitted pipeline and the columns it reads: what a model file holds.
 
@@ -137,8 +146,31 @@ class ModelFile:
 
     def predict(self, rows: Any) -> np.ndarray:
         """Return the predicted label sets as a dense boolean array (n×k)."""
-        label_sets = self.model.predict(rows)
-        return np.asarray(label_sets.toarray() if hasattr(label_sets, "toarray") else label_sets) > 0
+        return self.answer(rows, values=False).label_sets
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the model gives probabilities."""
+        return hasattr(self.model, "predict_proba")
+
+    def answer(self, rows: Any, *, values: bool = True, probabilities: bool = False) -> "Answers":
+        """Return label sets, with scores or probabilities; a text without a known word gets no labels."""
+        from hyperlabel._base import label_probabilities, score_rows
+
+        is_pipeline = hasattr(self.model, "steps") and len(self.model) > 1
+        features = self.model[:-1].transform(rows) if is_pipeline else rows
+        classifier = self.model[-1] if is_pipeline else self.model
+        label_sets = classifier.predict(features)
+        label_sets = np.asarray(label_sets.toarray() if hasattr(label_sets, "toarray") else label_sets) > 0
+        is_known = np.ones(len(label_sets), dtype=bool)
+        if self.columns.text and not (self.columns.n_features or self.columns.categories):
+            is_known = np.diff(features.tocsr().indptr) > 0
+            label_sets &= is_known[:, None]
+        answer_values = None
+        if values:
+            give_values = label_probabilities if probabilities else score_rows
+            answer_values = give_values(classifier, features)
+        return Answers(label_sets, is_known, answer_values)
 
     def predict_labels(self, rows: Any) -> list[list[str]]:
         """Return the names of the predicted labels of each row."""

@@ -94,7 +94,7 @@ def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
         reader_arguments = {key: value for key, value in reader_arguments.items() if value != []}
     if foreign_options := sorted(set(reader_arguments) - file_format.options):
         raise ValueError(
-            f"--{foreign_options[0].replace('_', '-')} does not apply to {Path(path).name} "
+            f"--{foreign_options[0].replace('_', '-')} does not apply to {path} "
             f"(read as {file_format.title})."
         )
     reader_arguments.pop("vectors", None)

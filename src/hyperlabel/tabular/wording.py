@@ -21,3 +21,10 @@ def closest_name(name: str, names: Iterable[str]) -> str:
     by_folded_name = {known_name.casefold(): known_name for known_name in names}
     matches = get_close_matches(name.casefold(), by_folded_name, n=1)
     return f" (did you mean {by_folded_name[matches[0]]!r}?)" if matches else ""
+
+
+def need_labels(named_labels: Iterable[str], label_names: Sequence[str]) -> None:
+    """Refuse labels that a model does not know, with the most similar one it does."""
+    for name in named_labels:
+        if name not in label_names:
+            raise ValueError(f"The model has no label {name!r}{closest_name(name, label_names)}.")

@@ -31,6 +31,30 @@ _KEPT = {"compare": RESUMES}
 _NOTHING_KEPT = "No file was changed: run the same command to start again."
 
 
+# What people type who know other tools, and commands of `hyperlabel data`.
+_OTHER_NAMES = {
+    **{name: f"data {name}" for name in ("info", "convert", "split", "drift", "label-errors")},
+    **{
+        "suspects": "data label-errors",
+        "train": "fit",
+        "learn": "fit",
+        "test": "evaluate",
+        "score": "evaluate",
+    },
+    **{"label": "predict", "suggest": "predict", "tag": "predict", "describe": "data info"},
+}
+
+
+def _suggest_command(name: str) -> str:
+    """Ask whether a command was meant."""
+    from difflib import get_close_matches
+
+    matches = get_close_matches(name.lower(), [*_OTHER_NAMES, *_COMMANDS], n=1)
+    if not matches:
+        return f": there are {', '.join(_COMMANDS)}"
+    return f" (did you mean 'hyperlabel {_OTHER_NAMES.get(matches[0], matches[0])}'?)"
+
+
 def _sentence(error: ValueError | OSError) -> str:
     """Return what is wrong, without the number of the operating system's error."""
     if isinstance(error, OSError) and error.strerror is not None and error.filename is not None:
@@ -65,6 +89,15 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = getattr(importlib.import_module(f"hyperlabel.apps.cli.{name}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; of a misspelt one say which was perhaps meant."""
+        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
+            suggestion = _suggest_command(args[0])
+            raise click.UsageError(f"There is no command {args[0]!r}{suggestion}.", ctx=ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""

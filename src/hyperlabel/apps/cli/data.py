@@ -18,12 +18,12 @@ from hyperlabel.apps.cli._input import (
     refuse_options,
     stream_file,
 )
-from hyperlabel.apps.cli._output import print_json, print_table
+from hyperlabel.apps.cli._output import print_json, print_table, tell
 from hyperlabel.apps.cli.drift import drift
 from hyperlabel.apps.cli.label_errors import label_errors
 from hyperlabel.datasets.formats import BY_NAME, WRITTEN, WRITTEN_TABLES, format_of
 from hyperlabel.datasets.table_sources import TableRows
-from hyperlabel.tabular.table_io import is_table, load_vectors, write_rows
+from hyperlabel.tabular.table_io import is_table, load_vectors, need_data, write_rows
 from hyperlabel.tabular.wording import plural
 
 _SHOWN_LABELS = 5
@@ -37,7 +37,6 @@ _INFO = {
     "density": "cardinality / labels (density)",
     "max_labels_per_row": "most labels in a row",
     "distinct_label_sets": "distinct label sets",
-    "hypercube_sparsity_log2": "hypercube sparsity (log2 of sets / 2^k)",
     "rows_without_labels": "rows without labels",
     "labels_without_positives": "labels without positives",
     "rarest_label": "positives of the rarest label",
@@ -66,32 +65,40 @@ data.add_command(label_errors)
 @click.option("--pairs", default=5, show_default=True, help="Most correlated pairs of labels to list.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
-    """Print the statistics of FILE (or of the embedded data set, named debtags)."""
-    from hyperlabel.tabular.near_copies import count_near_copies
+    """Print what FILE holds (or the embedded data set, named debtags), and what fit would do with it.
 
-    dataset, settled_options = load_settled(file, options)
-    statistics = dataset.describe(n_pairs=pairs) | _rank_label_counts(dataset, _SHOWN_LABELS)
-    statistics["rows_with_near_twin"] = count_near_copies(dataset, file, settled_options)
+    Any table is described, also one that fit would refuse: then the columns are listed, and the sentence
+    with which it would stop.
+    """
+    description = None
     if is_table(file):
-        table_columns = TableRows(file).whole().columns
-        statistics["columns"] = [_describe_column(*item, settled_options) for item in table_columns.items()]
+        from hyperlabel.tabular.description import describe_table
+
+        need_data(file)
+        description = describe_table(file, options)
+        dataset, settled_options = description.dataset, description.settled
+    else:
+        dataset, settled_options = load_settled(file, options)
+    statistics: dict[str, Any] = {}
+    if dataset is not None:
+        from hyperlabel.tabular.near_copies import count_near_copies
+
+        statistics = dataset.describe(n_pairs=pairs) | _rank_label_counts(dataset, _SHOWN_LABELS)
+        statistics["rows_with_near_twin"] = count_near_copies(dataset, file, settled_options)
+    if description is not None:
+        statistics |= {"fit": _tell_fit(description), "columns": description.columns}
     if as_json:
         print_json(statistics)
         return
-    storage_kind = "sparse" if statistics["sparse"] else "dense"
-    statistic_rows = [[title, statistics[key]] for key, title in _INFO.items() if statistics[key] is not None]
-    print_table([f"{statistics['name']} ({storage_kind})", ""], statistic_rows)
-    for key, title in (("frequent_labels", "most frequent labels"), ("rare_labels", "rarest labels")):
-        if statistics[key]:
-            click.echo()
-            print_table([title, "rows"], [[entry["label"], entry["rows"]] for entry in statistics[key]])
-    if "columns" in statistics:
+    if description is not None:
+        tell(statistics["fit"])
         click.echo()
-        column_titles = ["column", "kind", "missing", "distinct", "words per cell"]
-        column_keys = ("column", "kind", "missing", "distinct", "words_per_cell")
-        column_rows = [[entry[key] for key in column_keys] for entry in statistics["columns"]]
-        print_table(column_titles, column_rows, n_text_columns=2)
-    if statistics["correlated_pairs"]:
+    if dataset is not None:
+        _print_statistics(statistics)
+    if description is not None:
+        click.echo()
+        _print_columns(description.columns)
+    if statistics.get("correlated_pairs"):
         label_pairs = statistics["correlated_pairs"]
         correlated_rows = [[*pair["labels"], pair["phi"], pair["together"]] for pair in label_pairs]
         click.echo()
@@ -99,6 +106,53 @@ def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
         print_table(
             column_titles, correlated_rows, title="most correlated labels (φ)", n_text_columns=2, floats=".3f"
         )
+
+
+def _tell_fit(description: Any) -> str:
+    """Say what fit would do with a table, in the sentence it would print itself."""
+    from hyperlabel.apps.cli.fit import describe_input
+
+    if description.dataset is None:
+        return f"fit would stop: {description.refusal}"
+    return f"fit would take {describe_input(description.dataset, description.model_columns)}"
+
+
+def _print_statistics(statistics: dict[str, Any]) -> None:
+    storage_kind = "sparse" if statistics["sparse"] else "dense"
+    # of texts and categories, whose words are counted only in fit, features say nothing
+    hidden = set() if statistics["features"] else {"features", "feature_density"}
+    statistic_rows = [
+        [title, statistics[key]]
+        for key, title in _INFO.items()
+        if statistics[key] is not None and key not in hidden
+    ]
+    print_table([f"{statistics['name']} ({storage_kind})", ""], statistic_rows)
+    for key, title in (("frequent_labels", "most frequent labels"), ("rare_labels", "rarest labels")):
+        if statistics[key]:
+            click.echo()
+            print_table([title, "rows"], [[entry["label"], entry["rows"]] for entry in statistics[key]])
+
+
+def _print_columns(columns: list[dict[str, Any]]) -> None:
+    column_titles = [
+        "column",
+        "kind",
+        "fit takes it as",
+        "missing",
+        "unreadable",
+        "distinct",
+        "words per cell",
+    ]
+    column_keys = ("column", "kind", "use", "missing", "unreadable", "distinct", "words_per_cell")
+    column_rows = [[entry[key] for key in column_keys] for entry in columns]
+    print_table(column_titles, column_rows, n_text_columns=3)
+    for entry in columns:
+        if entry["unreadable"]:
+            click.echo(
+                f"{entry['column']!r}: {plural(entry['unreadable'], 'cell')} such as "
+                f"{entry['unreadable_example']!r} cannot be read: fit stops there, or reads them as missing "
+                "with --unreadable missing."
+            )
 
 
 @data.command()
@@ -110,23 +164,38 @@ def report(file: str, out: str, **options: Any) -> None:
     check_target(out, PAGE)
     from hyperlabel._files import write_text
     from hyperlabel.apps.cli._progress import show_step
-    from hyperlabel.apps.report.data_page import column_use, data_report
+    from hyperlabel.apps.report.data_page import data_report
     from hyperlabel.tabular.near_copies import count_near_copies
-    from hyperlabel.tabular.training_table import read_file
 
+    column_facts: list[dict[str, Any]] = []
     with show_step(f"reading {file}"):
-        dataset, settled_options = read_file(file, options)
-        table_columns = TableRows(file).whole().columns if is_table(file) else {}
-        column_facts = [
-            _describe_column(column_name, column_cells, settled_options)
-            | {"use": column_use(column_name, settled_options)}
-            for column_name, column_cells in table_columns.items()
-        ]
-        n_twins = count_near_copies(dataset, file, settled_options)
+        if is_table(file):
+            from hyperlabel.tabular.description import describe_table
+
+            need_data(file)
+            description = describe_table(file, options)
+            dataset, settled_options = description.dataset, description.settled
+            column_facts = description.columns
+            tell(_tell_fit(description), err=True)
+            if dataset is None:
+                dataset = _rows_without_labels(file)
+        else:
+            dataset, settled_options = load_settled(file, options)
+        n_twins = count_near_copies(dataset, file, settled_options) if dataset.n_labels else 0
     with show_step("drawing"):
         page_html = data_report(dataset, Path(file).name, column_facts, n_twins)
     write_text(Path(out), page_html)
     click.echo(f"Report: {out}")
+
+
+def _rows_without_labels(file: str) -> Any:
+    """Return a data set with the rows of a table, of which nothing is read."""
+    import numpy as np
+
+    from hyperlabel.datasets import Dataset
+
+    n_rows = sum(len(chunk.places) for chunk in TableRows(file))
+    return Dataset(np.zeros((n_rows, 0)), np.zeros((n_rows, 0)), name=Path(file).name.split(".")[0])
 
 
 @data.command()
@@ -318,25 +387,6 @@ def _summarise_split_file(dataset: Any, split_dataset: Any, file_name: str) -> d
         "mean_share_difference": float(np.abs(split_shares - all_shares).mean())
         if split_shares.size
         else 0.0,
-    }
-
-
-def _describe_column(name: str, column_cells: list[Any], settled_options: dict[str, Any]) -> dict[str, Any]:
-    """Say what a column holds: its kind, as `fit` sees it, missing cells, distinct values and words."""
-    cell_texts = [
-        "; ".join(map(str, c)) if isinstance(c, list) else str(c).strip()
-        for c in column_cells
-        if c is not None
-    ]
-    filled_texts = [text for text in cell_texts if text]
-    words_per_cell = sum(len(text.split()) for text in filled_texts) / max(len(filled_texts), 1)
-    return {
-        "column": name,
-        "kind": settled_options["kinds"][name],
-        "missing": len(column_cells) - len(filled_texts),
-        "distinct": len(set(filled_texts)),
-        "words_per_cell": words_per_cell,
-        "example": filled_texts[0][:400] if filled_texts else "",
     }
 
 

@@ -9,7 +9,7 @@ from hyperlabel.apps.cli._config import config_option
 from hyperlabel.apps.cli._input import refuse_options, vectors_option
 from hyperlabel.apps.cli._output import print_json
 from hyperlabel.tabular.table_io import need_data, need_model
-from hyperlabel.tabular.wording import plural
+from hyperlabel.tabular.wording import need_labels, plural
 
 _BEST = 3  # labels explained where none is named
 
@@ -57,6 +57,7 @@ def explain(
     if rows is None and not labels:
         raise ValueError("Name a label with --label, or give a file (and --row) or --text.")
     label_names = list(labels)
+    need_labels(label_names, file.columns.label_names)
     if not label_names:
         import numpy as np
 
@@ -73,8 +74,12 @@ def explain(
     if as_json:
         print_json([asdict(explanation) for explanation in explanations])
         return
+    probabilities = {}
+    if rows is not None and file.has_probabilities:
+        row_probabilities = file.answer(rows, probabilities=True).values[0]
+        probabilities = dict(zip(file.columns.label_names, row_probabilities, strict=True))
     for explanation in explanations:
-        _print_explanation(explanation)
+        _print_explanation(explanation, probabilities.get(explanation.label))
 
 
 def _read_row(file: Any, data: str | None, vectors: str | None, row: int, one_text: str | None) -> Any:
@@ -91,13 +96,16 @@ def _read_row(file: Any, data: str | None, vectors: str | None, row: int, one_te
     return file.columns.inputs(dataset[row - 1 : row])
 
 
-def _print_explanation(explanation: Any) -> None:
+def _print_explanation(explanation: Any, probability: float | None) -> None:
     heading = explanation.label
     if explanation.score is not None:
-        heading += f": score {explanation.score:.3f}"
+        score_clause = f"score {explanation.score:.3f}"
         if explanation.threshold is not None:
-            verdict = "predicted" if explanation.score > explanation.threshold else "not predicted"
-            heading += f", threshold {explanation.threshold:.3f}: {verdict}"
+            is_predicted = explanation.score > explanation.threshold
+            verdict, side = ("predicted", "above") if is_predicted else ("not predicted", "not above")
+            score_clause = f"{verdict}: {score_clause} is {side} its threshold {explanation.threshold:.3f}"
+        probability_clause = "" if probability is None else f" (probability {probability:.3f})"
+        heading += f"{probability_clause}, {score_clause}"
     click.echo(heading + (f" ({explanation.note})" if explanation.note else ""))
     if explanation.note:
         return

@@ -113,7 +113,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     )
     if not columns.text:
         refuse_options("There is no column of text", "words", "ngrams")
-    say(_describe_input(dataset, columns))
+    say(describe_input(dataset, columns))
     with show_step("looking for near copies"):
         dataset, choices, fold_note = arrange_folds(dataset, columns, choose_pipeline(method, **options))
     if fold_note:
@@ -158,7 +158,8 @@ def _describe_numbers(columns: Any) -> str:
     return count_clause + (f": {name_list}" if number_names else "")
 
 
-def _describe_input(dataset: Any, columns: Any) -> str:
+def describe_input(dataset: Any, columns: Any) -> str:
+    """Say what is learned from: rows, labels, and which columns are what."""
     from hyperlabel.tabular.column_types import describe_label_column
 
     clauses = [f"{plural(len(dataset), 'row')}, {plural(dataset.n_labels, 'label')}"]

@@ -21,7 +21,8 @@ def label_errors(file: str, entries: int, folds: int, output: str, **options: An
 
     Every row is judged by a model that has not seen it (rows of a --group stay together, and near copies
     where they are many). CSV has the
-    columns row, label, looks (wrong or missing), probability, score, words (those behind it) and text.
+    columns row, label, looks (wrong or missing), probability of an error (that a label which looks wrong is
+    wrong, or that one which looks missing is missing), score, words (those behind it) and text.
 
     \b
     hyperlabel data label-errors tickets.csv --labels tags -o label-errors.csv
@@ -50,7 +51,7 @@ def label_errors(file: str, entries: int, folds: int, output: str, **options: An
         "row": [label_error["row"] + 1 for label_error in error_entries],
         "label": [label_error["label"] for label_error in error_entries],
         "looks": [label_error["looks"] for label_error in error_entries],
-        "probability": [f"{label_error['probability']:.4f}" for label_error in error_entries],
+        "probability of an error": [_error_probability(label_error) for label_error in error_entries],
         "score": [f"{label_error['evidence']:.3f}" for label_error in error_entries],
         "words": [" ".join(label_error["words"]) for label_error in error_entries],
         "text": [
@@ -84,6 +85,12 @@ def _find_errors(dataset: Any, columns: Any, entries: int, folds: int) -> list[d
         row, weights = row_features[[label_error["row"]]], model.coef_[column_of_label[label_error["label"]]]
         label_error["words"] = _strongest_words(row, weights, label_error["looks"], feature_names)
     return error_entries
+
+
+def _error_probability(label_error: dict[str, Any]) -> str:
+    """Return how probable it is that the entry is wrong: that a label given does not hold, or the reverse."""
+    p = label_error["probability"]
+    return f"{p if label_error['looks'] == 'missing' else 1 - p:.4f}"
 
 
 def _strongest_words(row: Any, weights: Any, looks: str, feature_names: list[str]) -> list[str]:

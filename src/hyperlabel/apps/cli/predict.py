@@ -10,11 +10,11 @@ import click
 
 from hyperlabel._files import opened
 from hyperlabel.apps.cli._config import config_option
-from hyperlabel.apps.cli._input import check_target, output_option, refuse_options, vectors_option
+from hyperlabel.apps.cli._input import check_target, output_option, refuse_options, say, vectors_option
 from hyperlabel.apps.cli._progress import show_step
 from hyperlabel.datasets.formats import WRITTEN_TABLES, target_format
 from hyperlabel.tabular.table_io import delimiter_of, need_data, need_model, open_output
-from hyperlabel.tabular.wording import plural
+from hyperlabel.tabular.wording import plural, some_names
 
 _BLOCK = 4096  # rows scored at a time
 
@@ -30,7 +30,8 @@ _BLOCK = 4096  # rows scored at a time
     type=click.IntRange(min=1),
     help="The K best labels of each row, best first. [default: those predicted]",
 )
-@click.option("--probabilities", is_flag=True, help="Calibrated probabilities in place of scores.")
+@click.option("--scores", is_flag=True, help="The model's scores in place of probabilities.")
+@click.option("--probabilities", is_flag=True, help="With --wide: the probability of each label.")
 @click.option(
     "--review", is_flag=True, help="Write the answers a person should check, the one worth most first."
 )
@@ -42,7 +43,7 @@ _BLOCK = 4096  # rows scored at a time
     "--wide",
     is_flag=True,
     help="One column for each label: 1 where it is predicted, 0 elsewhere; "
-    "with --probabilities its probability.",
+    "with --probabilities or --scores their value.",
 )
 @output_option("output", "-", "The file to write; - is stdout.")
 @click.option(
@@ -57,10 +58,11 @@ def predict(
 ) -> None:
     """Predict the labels of DATA with MODEL; - reads stdin (CSV, JSON lines, or a text per line).
 
-    CSV has the columns row, labels and scores, the last two separated by the marks of the training file;
-    JSON lines list {"label", "score", "predicted"} for each row, and json is one array of these. Scores order
-    labels; predicted says which passed the model's threshold. With --keep or --wide the answer is a table,
-    in every format.
+    CSV has the columns row, labels and probabilities, the last two separated by the marks of the training
+    file; JSON lines list {"label", "probability", "predicted"} for each row, and json is one array of these.
+    predicted says which labels passed their threshold, which need not be a probability of one half. With
+    --keep or --wide the answer is a table, in every format. A text without any word the model knows gets no
+    labels.
 
     --review writes a queue instead: one question a line (does this row have this label?), the one whose
     answer raises the expected F1 most first, labels guaranteed by fit --precision never among them. Answer it
@@ -82,23 +84,21 @@ def predict(
         if output != "-":
             click.echo(f"Wrote {output}: {plural(n_questions, 'question')}.", err=True)
         return
-    is_plain = one_text is not None and not options["probabilities"]
-    file, model_inputs, data_columns, column_delimiter = _read_model_and_rows(
-        model, data, one_text, is_plain, options
-    )
+    file, model_inputs, data_columns, column_delimiter = _read_model_and_rows(model, data, one_text, options)
+    value_name = _choose_values(file, options)
     with show_step("predicting"):
-        probabilities, is_wide = options["probabilities"], options["wide"]
-        n_labels = len(file.columns.label_names) if probabilities and is_wide else None
-        row_answers = _iter_row_answers(file, model_inputs, options["top"] or n_labels, probabilities)
+        is_wide, has_values = options["wide"], options["scores"] or options["probabilities"]
+        n_labels = len(file.columns.label_names) if has_values and is_wide else None
+        row_answers = _iter_row_answers(file, model_inputs, options["top"] or n_labels, value_name)
         if is_wide:
             wide_columns = _build_wide_columns(
-                data_columns, row_answers, file.columns.label_names, probabilities
+                data_columns, row_answers, file.columns.label_names, value_name if has_values else None
             )
             write_table(output, wide_columns, form, delimiter_of(output, column_delimiter))
         elif form in ("jsonl", "json") and not options["keep"]:
             _write_records(output, data_columns["row"], row_answers, is_array=form == "json")
         else:
-            answer_columns = _build_answer_columns(data_columns, row_answers, file.columns, form)
+            answer_columns = _build_answer_columns(data_columns, row_answers, file.columns, form, value_name)
             write_table(output, answer_columns, form, delimiter_of(output, column_delimiter))
     if output != "-":
         click.echo(f"Wrote {output}: {plural(n_rows(model_inputs), 'row')}.", err=True)
@@ -135,22 +135,28 @@ def _refuse_unused_options(one_text: str | None, form: str | None, options: dict
         raise ValueError(f"--json is --format jsonl: leave it out, or --format {form}.")
     if one_text is not None:
         refuse_options("One text is no file of rows", "ids", "vectors")
+    if options["scores"]:
+        refuse_options("--scores takes the place of probabilities", "probabilities")
+    if not options["wide"]:
+        refuse_options("Without --wide probabilities are what is given", "probabilities")
     if options["review"]:
-        answer_options = ("top", "probabilities", "keep", "wide", "as_json")
+        answer_options = ("top", "probabilities", "scores", "keep", "wide", "as_json")
         refuse_options("--review writes questions, not answers", *answer_options)
     else:
         refuse_options("There is no queue without --review", "entries", "group")
 
 
 def _read_model_and_rows(
-    model: str, data: str | None, one_text: str | None, is_plain: bool, options: dict[str, Any]
+    model: str, data: str | None, one_text: str | None, options: dict[str, Any]
 ) -> tuple[Any, Any, dict[str, list[Any]], str | None]:
     """Return the model, its input rows, the data columns to write beside the answers, and their delimiter."""
     from hyperlabel.tabular.model_file import open_model, read_columns, read_with_cells
 
     id_column, keeps_columns = options["ids"], options["keep"]
     with show_step(f"loading {model}"):
-        file = (_open_plain_model(model, read_columns(model)) if is_plain else None) or open_model(model)
+        file = (None if one_text is None else _open_plain_model(model, read_columns(model))) or open_model(
+            model
+        )
     if one_text is not None:
         file.columns.need_text_only()
         return file, [one_text], {"text": [one_text]} if keeps_columns else {"row": ["1"]}, None
@@ -173,7 +179,31 @@ def _open_plain_model(model: str, columns: Any) -> Any:
     plain_model = open_plain(model, columns)
     if plain_model is None or plain_model.thresholds is None:
         return None
-    return SimpleNamespace(columns=columns, scores=plain_model.scores, predict=plain_model.predict)
+
+    def answer(texts: list[str], *, probabilities: bool) -> Any:
+        values = plain_model.probabilities(texts) if probabilities else plain_model.scores(texts)
+        return SimpleNamespace(
+            label_sets=plain_model.predict(texts), is_known=plain_model.knows(texts), values=values
+        )
+
+    return SimpleNamespace(columns=columns, answer=answer, has_probabilities=True)
+
+
+def _choose_values(file: Any, options: dict[str, Any]) -> str:
+    """Return what stands beside each label: its probability where the model has such, else its score."""
+    if options["scores"]:
+        return "score"
+    if file.has_probabilities:
+        return "probability"
+    if options["probabilities"]:
+        from hyperlabel.tabular.review_queue import review_probabilities
+
+        review_probabilities(file, [])  # says how to get them
+    click.echo(
+        "Scores order the labels of a row; this model has no probabilities (fit it with thresholds).",
+        err=True,
+    )
+    return "score"
 
 
 def n_rows(rows: Any) -> int:
@@ -185,36 +215,41 @@ def _build_wide_columns(
     data_columns: dict[str, list[Any]],
     row_answers: Iterator[list[dict[str, Any]]],
     label_names: list[str],
-    probabilities: bool,
+    value_name: str | None,
 ) -> dict[str, list[Any]]:
-    """Put a column for each label beside those of the data: its probabilities, or 1 where predicted."""
+    """Put a column for each label beside those of the data: its values, or 1 where predicted."""
     wide_columns = dict(data_columns)
-    scores_by_row = [
-        {answer["label"]: answer["score"] for answer in row_answer} for row_answer in row_answers
+    values_by_row = [
+        {answer["label"]: answer[value_name] if value_name else 1 for answer in row_answer}
+        for row_answer in row_answers
     ]
     for label_name in label_names:
         label_values = [
-            row_scores.get(label_name) if probabilities else int(label_name in row_scores)
-            for row_scores in scores_by_row
+            row_values.get(label_name) if value_name else row_values.get(label_name, 0)
+            for row_values in values_by_row
         ]
         wide_columns[_make_unused_name(label_name, wide_columns)] = label_values
     return wide_columns
 
 
 def _build_answer_columns(
-    data_columns: dict[str, list[Any]], row_answers: Iterator[list[dict[str, Any]]], columns: Any, form: str
+    data_columns: dict[str, list[Any]],
+    row_answers: Iterator[list[dict[str, Any]]],
+    columns: Any,
+    form: str,
+    value_name: str,
 ) -> dict[str, list[Any]]:
     """Put the answers beside the columns of the data; a name in use gets the suffix (predicted)."""
     from hyperlabel.datasets.writing import list_cells
 
     answer_columns, label_sets = dict(data_columns), []
-    score_cells: list[Any] = []
+    value_cells: list[Any] = []
     label_separator = columns.label_separator or ";"
     for row_answer in row_answers:
         label_sets.append([str(label_answer["label"]) for label_answer in row_answer])
-        row_scores = [label_answer["score"] for label_answer in row_answer]
-        score_text = label_separator.join(f"{score:.4f}" for score in row_scores)
-        score_cells.append(score_text if form == "csv" else row_scores)
+        row_values = [label_answer[value_name] for label_answer in row_answer]
+        value_text = label_separator.join(f"{value:.4f}" for value in row_values)
+        value_cells.append(value_text if form == "csv" else row_values)
     joins_labels = form == "csv" and columns.label_separator
     label_cells = (
         [label_separator.join(label_set) for label_set in label_sets]
@@ -222,7 +257,8 @@ def _build_answer_columns(
         else list_cells(label_sets, columns.label_names, form)
     )
     answer_columns[_make_unused_name("labels", answer_columns)] = label_cells
-    answer_columns[_make_unused_name("scores", answer_columns)] = score_cells
+    value_title = "scores" if value_name == "score" else "probabilities"
+    answer_columns[_make_unused_name(value_title, answer_columns)] = value_cells
     return answer_columns
 
 
@@ -248,29 +284,34 @@ def write_table(
 
 
 def _iter_row_answers(
-    file: Any, rows: Any, top: int | None, probabilities: bool
+    file: Any, rows: Any, top: int | None, value_name: str
 ) -> Iterator[list[dict[str, Any]]]:
     """Yield the labels of each row, best first, a block of rows at a time."""
     import numpy as np
 
-    from hyperlabel.tabular.review_queue import review_probabilities as calibrated
-
     label_names = file.columns.label_names
+    unknown_rows: list[int] = []
     for block_start in range(0, n_rows(rows), _BLOCK):
         row_block = rows[block_start : block_start + _BLOCK]
-        block_scores = calibrated(file, row_block) if probabilities else file.scores(row_block)
-        block_labels = file.predict(row_block)
-        for row_scores, is_predicted in zip(block_scores, block_labels, strict=True):
+        answers = file.answer(row_block, probabilities=value_name == "probability")
+        unknown_rows += (block_start + 1 + np.flatnonzero(~answers.is_known)).tolist()
+        for row_values, is_predicted in zip(answers.values, answers.label_sets, strict=True):
             if top is not None:
-                label_order = np.argsort(-row_scores, kind="stable")[:top]
+                label_order = np.argsort(-row_values, kind="stable")[:top]
             else:
                 predicted_labels = np.flatnonzero(is_predicted)
-                label_order = predicted_labels[np.argsort(-row_scores[predicted_labels], kind="stable")]
+                label_order = predicted_labels[np.argsort(-row_values[predicted_labels], kind="stable")]
             yield [
                 {
                     "label": label_names[j],
-                    "score": round(float(row_scores[j]), 6),
+                    value_name: round(float(row_values[j]), 6),
                     "predicted": bool(is_predicted[j]),
                 }
                 for j in label_order
             ]
+    if unknown_rows:
+        verb = "has" if len(unknown_rows) == 1 else "have"
+        say(
+            f"Warning: {plural(len(unknown_rows), 'row')} {verb} no word the model knows, so no label is "
+            f"predicted there: row {some_names(list(map(str, unknown_rows)))}."
+        )

@@ -1,7 +1,7 @@
 """``hyperlabel update``: a model learns and forgets rows and labels without its old training file."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -10,7 +10,7 @@ from hyperlabel.apps.cli._config import config_option
 from hyperlabel.apps.cli._input import MODEL_FILE, check_target, output_option, vectors_option
 from hyperlabel.apps.cli._output import print_json, tell
 from hyperlabel.tabular.table_io import need_data, need_model
-from hyperlabel.tabular.wording import plural, some_names
+from hyperlabel.tabular.wording import need_labels, plural, some_names
 
 
 @click.command()
@@ -26,6 +26,7 @@ from hyperlabel.tabular.wording import plural, some_names
 )
 @click.option("--add-label", "added", multiple=True, help="New label, so far on no row; may be repeated.")
 @click.option("--add-labels", "add_all", is_flag=True, help="Add every label of NEW the model does not know.")
+@click.option("--ignore-unknown", is_flag=True, help="Learn NEW without the labels the model does not know.")
 @click.option("--drop-label", "dropped", multiple=True, help="Label to remove; may be repeated.")
 @click.option("--rename-label", "renamed", multiple=True, metavar="OLD=NEW", help="May be repeated.")
 @output_option("output", None, "Write the changed model here. [default: in place of MODEL]")
@@ -37,6 +38,7 @@ def update(
     leaving: tuple[str, ...],
     added: tuple[str, ...],
     add_all: bool,
+    ignore_unknown: bool,
     dropped: tuple[str, ...],
     renamed: tuple[str, ...],
     output: str | None,
@@ -64,6 +66,13 @@ def update(
 
     renames = _parse_renames(renamed)
     _check_arguments(new, leaving, add_all, output, any((new, leaving, added, dropped, renames)))
+    if ignore_unknown and add_all:
+        raise ValueError("--add-labels takes in what --ignore-unknown leaves out: name one of them.")
+    if ignore_unknown and new is None and not leaving:
+        raise ValueError("--ignore-unknown is about the labels of files of rows: name one, or leave it out.")
+    other_labels: Literal["add", "ignore", "refuse"] = (
+        "add" if add_all else "ignore" if ignore_unknown else "refuse"
+    )
     waiting_message = f"{model} is being updated by another process: waiting until it is done."
     # others must not update the file until the command ends: their change would be lost
     click.get_current_context().with_resource(locked(model, lambda: click.echo(waiting_message, err=True)))
@@ -76,10 +85,16 @@ def update(
     entering, new_labels = (
         (None, [])
         if new is None
-        else _read_change(file, new, vector_files, label_names, add_all, *label_change)
+        else _read_change(file, new, vector_files, label_names, other_labels, *label_change)
     )
     forgotten = _concat_changes(
-        [_read_change(file, path, vector_files, label_names, False, *label_change)[0] for path in leaving]
+        [
+            _read_change(
+                *(file, path, vector_files, label_names, "ignore" if ignore_unknown else "refuse"),
+                *label_change,
+            )[0]
+            for path in leaving
+        ]
     )
     label_names += new_labels
     if forgotten is not None:  # labels that only another file has
@@ -146,7 +161,7 @@ def _read_change(
     path: str,
     vector_files: dict[str, str | None],
     label_names: list[str],
-    add_all: bool,
+    other_labels: Literal["add", "ignore", "refuse"],
     dropped: tuple[str, ...],
     renames: dict[str, str],
 ) -> tuple[tuple[Any, Any], list[str]]:
@@ -167,14 +182,19 @@ def _read_change(
     Y, unknown_labels = aligned_labels(change_table, label_names, normalise=columns.normalise)
     unknown_labels = [label_name for label_name in unknown_labels if label_name not in dropped]
     rare_labels = [label_name for label_name in unknown_labels if label_name in columns.left_out]
-    if rare_labels and not add_all:
+    if rare_labels and other_labels != "add":
         click.echo(f"{path}: ignored {plural(len(rare_labels), 'label')} that the fit left out as too rare: "
                    f"{some_names(rare_labels)}", err=True)  # fmt: skip
         unknown_labels = [label_name for label_name in unknown_labels if label_name not in rare_labels]
-    if unknown_labels and not add_all:
+    if unknown_labels and other_labels == "ignore":
+        click.echo(f"{path}: ignored {plural(len(unknown_labels), 'label')} the model does not know: "
+                   f"{some_names(unknown_labels)}", err=True)  # fmt: skip
+        unknown_labels = []
+    if unknown_labels and other_labels == "refuse":
         raise ValueError(
             f"{path} has {plural(len(unknown_labels), 'label')} the model does not know "
-            f"({some_names(unknown_labels)}): add them with --add-labels, or each with --add-label."
+            f"({some_names(unknown_labels)}): add them with --add-labels, or each with --add-label, or learn "
+            "the rows without them with --ignore-unknown."
         )
     if unknown_labels:
         Y, _ = aligned_labels(change_table, [*label_names, *unknown_labels], normalise=columns.normalise)
@@ -196,6 +216,8 @@ def _check_arguments(
 
 def _edit_label_names(label_names: list[str], renames: dict[str, str], dropped: Any, added: Any) -> list[str]:
     """Return the names of the labels after renaming, dropping and adding."""
+    need_labels(renames, label_names)
+    need_labels(dropped, [renames.get(label_name, label_name) for label_name in label_names])
     label_names = [renames.get(label_name, label_name) for label_name in label_names]
     return [label_name for label_name in label_names if label_name not in dropped] + list(added)
 
