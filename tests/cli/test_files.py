@@ -304,4 +304,4 @@ def test_answers_beside_kept_columns_are_separated_as_the_file_is(tmp_path):
         out = name if name == "-" else tmp_path / name
         done = run("predict", tmp_path / "m.hyper", rows, "--keep", "-o", out)
         head = (done.stdout if name == "-" else (tmp_path / name).read_text()).split("\n")[0]
-        assert head == mark.join(["text", "tags", "labels", "scores"])
+        assert head == mark.join(["text", "tags", "labels", "probabilities"])

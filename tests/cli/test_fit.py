@@ -106,7 +106,7 @@ def test_predict_csv_and_json_lines(folder, tmp_path):
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(lines) == 20
     assert all(len(line["labels"]) == 2 for line in lines)
-    assert lines[0]["labels"][0]["score"] >= lines[0]["labels"][1]["score"]
+    assert lines[0]["labels"][0]["probability"] >= lines[0]["labels"][1]["probability"]
     assert not list(tmp_path.glob("tmp*"))
 
 

@@ -97,9 +97,9 @@ def test_impossible_guarantees_are_one_sentence(place, tmp_path, options, senten
 def test_probabilities_are_the_models_own(place):
     done = run("predict", place / "plain.hyper", place / "new.csv", "--probabilities", "--top", 3, "--json")
     assert done.exit_code == 0, done.output
-    scores = [one["score"] for line in done.stdout.splitlines() for one in json.loads(line)["labels"]]
-    assert 0 < min(scores) < 0.2
-    assert 0.8 < max(scores) < 1
+    p = [one["probability"] for line in done.stdout.splitlines() for one in json.loads(line)["labels"]]
+    assert 0 < min(p) < 0.2
+    assert 0.8 < max(p) < 1
     fit = ("fit", place / "train.csv", "--labels", "tags", "--method", "plst", "-o", place / "plst.hyper")
     asked = ("predict", place / "plst.hyper", place / "new.csv", "--probabilities")
     assert run(*fit).exit_code == 0

@@ -57,7 +57,10 @@ COMPARE = ("--methods", "ridge,prior", "--folds", 2, "--repeats", 1, "--no-curve
 CALLS = {
     "fit": [("fit", "{p}/old.csv", *TAGS, "-o", "{p}/x.hyper")],
     "fit --dry-run": [("fit", "{p}/old.csv", *TAGS, "--dry-run")],
-    "predict, a line for each row": [("predict", "{p}/m0.hyper", "{p}/new.csv", "--top", 2)],
+    "predict, a line for each row": [
+        ("predict", "{p}/m0.hyper", "{p}/new.csv", "--top", 2),
+        ("predict", "{p}/m0.hyper", "{p}/new.csv", "--top", 2, "--scores"),
+    ],
     "evaluate": [
         ("evaluate", "{p}/m0.hyper", "{p}/new.csv", "--worst", 2),
         ("evaluate", "{p}/m2.hyper", "{p}/new.csv"),

@@ -33,7 +33,11 @@ def test_one_text_is_answered_as_the_whole_model_answers_it(model, text):
 
     from hyperlabel.apps.cli import main
 
-    said = CliRunner().invoke(main, ["predict", str(model), "--text", text, "--top", "3", "--json"]).output
+    said = (
+        CliRunner()
+        .invoke(main, ["predict", str(model), "--text", text, "--top", "3", "--json", "--scores"])
+        .output
+    )
     whole = load(model)
     scores, sets = whole.decision_function([text])[0], whole.predict([text]).toarray().ravel()
     found = json.loads(said)["labels"]
@@ -53,3 +57,17 @@ def test_one_text_needs_no_scikit_learn(model):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0 []"
+
+
+def test_a_text_without_a_known_word_gets_no_labels_and_a_warning(model):
+    from click.testing import CliRunner
+
+    from hyperlabel.apps.cli import main
+
+    for arguments in (["--text", "zzzz qqqq"], ["--text", ""]):
+        answer = CliRunner().invoke(main, ["predict", str(model), *arguments])
+        assert answer.stdout.splitlines()[1] == "1,,"
+        assert "1 row has no word the model knows" in answer.stderr
+    lines = CliRunner().invoke(main, ["predict", str(model), "-"], input="red apple\nzzzz\nred\n")
+    assert [row.split(",")[1] != "" for row in lines.stdout.splitlines()[1:]] == [True, False, True]
+    assert "row 2" in lines.stderr

@@ -96,6 +96,7 @@ CASES: dict[str, dict[str, str]] = {
         "--vectors": f"predict {VECTORS[0]} => predict {VECTORS[1]}",
         "--text": "predict {p}/text.hyper => predict {p}/text.hyper --text 'red here'",
         "--top": f"{PREDICT} => {PREDICT} --top 1",
+        "--scores": f"{PREDICT} => {PREDICT} --scores",
         "--probabilities": f"{PREDICT} --wide => {PREDICT} --wide --probabilities",
         "--review": f"{PREDICT} => {PREDICT} --review",
         "--entries": f"{PREDICT} --review => {PREDICT} --review --entries 2",

@@ -90,7 +90,7 @@ def test_wide_probabilities_are_probabilities(place):
     listed = done(
         "predict", place / "m.hyper", place / "t.csv", "--probabilities", "--top", 2, "--json"
     ).stdout
-    first = {one["label"]: one["score"] for one in json.loads(listed.splitlines()[0])["labels"]}
+    first = {one["label"]: one["probability"] for one in json.loads(listed.splitlines()[0])["labels"]}
     assert {name: float(rows[0][name]) for name in ("red", "blue")} == first
     best = done("predict", place / "m.hyper", place / "t.csv", "--wide", "--probabilities", "--top", 1).stdout
     assert all((row["red"] == "") != (row["blue"] == "") for row in csv.DictReader(best.splitlines()))
@@ -119,7 +119,7 @@ def test_the_queue_names_rows_by_the_column_asked_for(place, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "void", ["--top=2", "--probabilities", "--keep", "--wide", "--json", "--format=jsonl"]
+    "void", ["--top=2", "--probabilities", "--scores", "--keep", "--wide", "--json", "--format=jsonl"]
 )
 def test_what_a_queue_cannot_heed_is_refused(place, void):
     wrong = run("predict", place / "m.hyper", place / "t.csv", "--review", void)

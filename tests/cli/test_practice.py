@@ -59,11 +59,9 @@ def test_d16_the_printed_score_is_what_other_rows_show(place):
 
 
 def test_d18_probabilities_say_how_often_a_label_holds(place):
-    answers = done(
-        "predict", place / "m.hyper", place / "held-out.csv", "--probabilities", "--top", 3, "--json"
-    )
+    answers = done("predict", place / "m.hyper", place / "held-out.csv", "--top", 3, "--json")
     rows = [json.loads(line)["labels"] for line in answers.stdout.splitlines()]
-    p = np.array([[one["score"] for one in sorted(row, key=lambda one: one["label"])] for row in rows])
+    p = np.array([[one["probability"] for one in sorted(row, key=lambda one: one["label"])] for row in rows])
     data = read_table(place / "held-out.csv", label_column="tags", text="body")
     assert ((p > 0) & (p < 1)).all()
     np.testing.assert_allclose(p.mean(axis=0), data.Y.mean(axis=0), atol=0.06)
@@ -246,5 +244,5 @@ def test_d29_formulas_need_no_script_from_elsewhere():
 
 def test_csv_of_one_answer_has_a_header(place):
     rows = list(csv.reader(io.StringIO(done("predict", place / "m.hyper", "--text", "toner").stdout)))
-    assert rows[0] == ["row", "labels", "scores"]
+    assert rows[0] == ["row", "labels", "probabilities"]
     assert rows[1][1] == "printing"

@@ -107,9 +107,11 @@ def test_predict_appends_to_the_columns_of_the_input(folder, tmp_path):
     assert done.exit_code == 0, done.output
     found = list(csv.DictReader(io.StringIO(done.stdout)))
     plain = list(csv.DictReader(io.StringIO(run("predict", folder / "m.hyper", folder / "notes.csv").stdout)))
-    assert list(found[0]) == ["key", "note", "when", "tags", "labels", "scores"]
+    assert list(found[0]) == ["key", "note", "when", "tags", "labels", "probabilities"]
     assert [tuple(row.values())[:4] for row in found] == rows_of(folder / "notes.csv")
-    assert [(r["labels"], r["scores"]) for r in found] == [(r["labels"], r["scores"]) for r in plain]
+    assert [(r["labels"], r["probabilities"]) for r in found] == [
+        (r["labels"], r["probabilities"]) for r in plain
+    ]
     for ending in ("jsonl", "parquet"):
         out = tmp_path / f"o.{ending}"
         done = run("predict", folder / "m.hyper", folder / "notes.csv", "--keep", "-o", out)

@@ -21,6 +21,7 @@ class TableDescription:
     refusal: str
     columns: list[dict[str, Any]]
     settled: dict[str, Any]
+    n_rows: int
 
 
 def describe_table(path: str, options: dict[str, Any]) -> TableDescription:
@@ -36,7 +37,7 @@ def describe_table(path: str, options: dict[str, Any]) -> TableDescription:
     settled = _settle_leniently(rows, options)
     table = rows.whole()
     columns = [_describe_column(name, table, settled) for name in table.columns]
-    return TableDescription(dataset, model_columns, refusal, columns, settled)
+    return TableDescription(dataset, model_columns, refusal, columns, settled, len(table.places))
 
 
 def _settle_leniently(rows: TableRows, options: dict[str, Any]) -> dict[str, Any]:

@@ -79,7 +79,10 @@ def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
         dataset, settled_options = description.dataset, description.settled
     else:
         dataset, settled_options = load_settled(file, options)
-    statistics: dict[str, Any] = {}
+    statistics: dict[str, Any] = {
+        "name": Path(file).name,
+        "rows": 0 if description is None else description.n_rows,
+    }
     if dataset is not None:
         from hyperlabel.tabular.near_copies import count_near_copies
 
@@ -178,7 +181,7 @@ def report(file: str, out: str, **options: Any) -> None:
             column_facts = description.columns
             tell(_tell_fit(description), err=True)
             if dataset is None:
-                dataset = _rows_without_labels(file)
+                dataset = _rows_without_labels(file, description.n_rows)
         else:
             dataset, settled_options = load_settled(file, options)
         n_twins = count_near_copies(dataset, file, settled_options) if dataset.n_labels else 0
@@ -188,13 +191,12 @@ def report(file: str, out: str, **options: Any) -> None:
     click.echo(f"Report: {out}")
 
 
-def _rows_without_labels(file: str) -> Any:
+def _rows_without_labels(file: str, n_rows: int) -> Any:
     """Return a data set with the rows of a table, of which nothing is read."""
     import numpy as np
 
     from hyperlabel.datasets import Dataset
 
-    n_rows = sum(len(chunk.places) for chunk in TableRows(file))
     return Dataset(np.zeros((n_rows, 0)), np.zeros((n_rows, 0)), name=Path(file).name.split(".")[0])
 
 

@@ -31,7 +31,11 @@ _BLOCK = 4096  # rows scored at a time
     help="The K best labels of each row, best first. [default: those predicted]",
 )
 @click.option("--scores", is_flag=True, help="The model's scores in place of probabilities.")
-@click.option("--probabilities", is_flag=True, help="With --wide: the probability of each label.")
+@click.option(
+    "--probabilities",
+    is_flag=True,
+    help="Refuse a model without probabilities; with --wide, write those of all labels.",
+)
 @click.option(
     "--review", is_flag=True, help="Write the answers a person should check, the one worth most first."
 )
@@ -137,8 +141,6 @@ def _refuse_unused_options(one_text: str | None, form: str | None, options: dict
         refuse_options("One text is no file of rows", "ids", "vectors")
     if options["scores"]:
         refuse_options("--scores takes the place of probabilities", "probabilities")
-    if not options["wide"]:
-        refuse_options("Without --wide probabilities are what is given", "probabilities")
     if options["review"]:
         answer_options = ("top", "probabilities", "scores", "keep", "wide", "as_json")
         refuse_options("--review writes questions, not answers", *answer_options)

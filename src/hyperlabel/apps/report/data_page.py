@@ -25,27 +25,6 @@ from hyperlabel.datasets import Dataset
 _RARE = 10  # rows
 
 
-def column_use(name: str, options: Mapping[str, Any]) -> str:
-    """Say what `fit` takes a column for, by the options of a reader that the file settled."""
-    is_object = (options.get("kinds") or {}).get(name) == "objects"
-
-    def is_meant(named: str) -> bool:
-        return named.startswith(f"{name}.") if is_object else named == name
-
-    for key, use in (("label_column", "labels"), ("group", "group"), ("time", "time")):
-        if is_meant(options.get(key) or ""):
-            return use
-    for key, use in (
-        ("labels", "label"),
-        ("text", "text"),
-        ("text_columns", "categories"),
-        ("features", "numbers"),
-    ):
-        if any(map(is_meant, options.get(key) or ())):
-            return use
-    return "left out"
-
-
 def data_report(data: Dataset, name: str, columns: Sequence[Mapping[str, Any]] = (), n_twins: int = 0) -> str:
     """Return the page of a data set as one self-contained HTML text.
 
