@@ -29,19 +29,19 @@ def place(tmp_path_factory):
 REFUSED = {
     "fit {p}/t.csv --labels tags -o {o}/m.pkl": ".hyper",
     "update {p}/m.hyper --add-label x -o {o}/m.csv": ".hyper",
-    "predict {p}/m.hyper {p}/t.csv -o {o}/out.xlsx": ".csv, .tsv, .jsonl, .ndjson, .parquet, .pq, .json",
+    "predict {p}/m.hyper {p}/t.csv -o {o}/out.ods": ".csv, .tsv, .jsonl, .ndjson, .parquet, .pq, .json",
     "predict {p}/m.hyper {p}/t.csv -o {o}/out.txt": ".csv, .tsv",
     "predict {p}/m.hyper {p}/t.csv -o {o}/out.parquet --format csv": "not parquet as its name says",
     "predict {p}/m.hyper {p}/t.csv -o {o}/out.csv --json": "not csv as its name says",
     "predict {p}/m.hyper {p}/t.csv --review -o {o}/out.jsonl": ".csv",
-    "evaluate {p}/m.hyper {p}/t.csv --per-label {o}/l.xlsx": ".csv, .tsv",
+    "evaluate {p}/m.hyper {p}/t.csv --per-label {o}/l.ods": ".csv, .tsv",
     "evaluate {p}/m.hyper {p}/t.csv --report {o}/p.pdf": ".html or .htm",
     "report {p}/m.hyper {p}/t.csv -o {o}/p.pdf": ".html or .htm",
     "compare {p}/t.csv --labels tags -o {o}/c.md": ".html or .htm",
     "demo -o {o}/d.md": ".html or .htm",
     "data report {p}/t.csv --labels tags -o {o}/d.docx": ".html or .htm",
     "data label-errors {p}/t.csv --labels tags -o {o}/s.xls": ".csv, .tsv",
-    "data convert {p}/t.csv {o}/t.xlsx": ".csv",
+    "data convert {p}/t.csv {o}/t.ods": ".csv",
     "data convert {p}/t.csv {o}/t.parquet --to csv": "not parquet as its name says",
 }
 

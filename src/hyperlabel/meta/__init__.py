@@ -12,6 +12,7 @@ _HOMES = {
     "ClosedFormSearchCV": "hyperlabel.meta.closed_form_search",
     "AutoMultiLabel": "hyperlabel.meta.auto",
     "update": "hyperlabel.meta.updating",
+    "predict_labels": "hyperlabel.meta.label_names",
     **dict.fromkeys(("explain", "Explanation", "Share"), "hyperlabel.meta.explanation"),
 }
 __all__ = [*_HOMES]

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hyperlabel.datasets.label_cells import NO_LABEL
+from hyperlabel.datasets.objects import head_of
 from hyperlabel.datasets.table_columns import count_numbers, plain_number, reads_commas, zero_one
 from hyperlabel.datasets.table_sources import Cells, TableRows
+from hyperlabel.tabular.column_ranges import expand_ranges
 from hyperlabel.tabular.column_types import guess_columns
 
 _EXAMPLE = 400  # characters of the example of a column
@@ -26,8 +28,9 @@ class TableDescription:
 
 def describe_table(path: str, options: dict[str, Any]) -> TableDescription:
     """Read a table as `fit` does and describe its columns, also where it would stop."""
-    from hyperlabel.tabular.training_table import read_training
+    from hyperlabel.tabular.training_table import read_training, reader_options
 
+    reader_options(path, options)  # refuses options of other formats
     dataset, model_columns, refusal = None, None, ""
     try:
         dataset, model_columns = read_training(path, **options, advise=True)
@@ -36,8 +39,18 @@ def describe_table(path: str, options: dict[str, Any]) -> TableDescription:
     rows = TableRows(path)
     settled = _settle_leniently(rows, options)
     table = rows.whole()
+    if refusal and _names_absent_columns(table, options):
+        raise ValueError(refusal)
     columns = [_describe_column(name, table, settled) for name in table.columns]
     return TableDescription(dataset, model_columns, refusal, columns, settled, len(table.places))
+
+
+def _names_absent_columns(table: Cells, options: dict[str, Any]) -> bool:
+    """Say whether an option names a column that the table does not have: no fault of the table."""
+    options = expand_ranges(options, list(table.columns))
+    named_columns = [name for key in ("labels", "text", "features") for name in options.get(key) or ()]
+    named_columns += [options[key] for key in ("label_column", "group", "time") if options.get(key)]
+    return any(name not in table.columns and head_of(name, table.columns) is None for name in named_columns)
 
 
 def _settle_leniently(rows: TableRows, options: dict[str, Any]) -> dict[str, Any]:

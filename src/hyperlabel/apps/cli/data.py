@@ -16,9 +16,10 @@ from hyperlabel.apps.cli._input import (
     load_settled,
     output_option,
     refuse_options,
+    say,
     stream_file,
 )
-from hyperlabel.apps.cli._output import print_json, print_table, tell
+from hyperlabel.apps.cli._output import print_json, print_table
 from hyperlabel.apps.cli.drift import drift
 from hyperlabel.apps.cli.label_errors import label_errors
 from hyperlabel.datasets.formats import BY_NAME, WRITTEN, WRITTEN_TABLES, format_of
@@ -94,12 +95,12 @@ def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
         print_json(statistics)
         return
     if description is not None:
-        tell(statistics["fit"])
-        click.echo()
+        say(statistics["fit"])
     if dataset is not None:
         _print_statistics(statistics)
     if description is not None:
-        click.echo()
+        if dataset is not None:
+            click.echo()
         _print_columns(description.columns)
     if statistics.get("correlated_pairs"):
         label_pairs = statistics["correlated_pairs"]
@@ -151,7 +152,7 @@ def _print_columns(columns: list[dict[str, Any]]) -> None:
     print_table(column_titles, column_rows, n_text_columns=3)
     for entry in columns:
         if entry["unreadable"]:
-            click.echo(
+            say(
                 f"{entry['column']!r}: {plural(entry['unreadable'], 'cell')} such as "
                 f"{entry['unreadable_example']!r} cannot be read: fit stops there, or reads them as missing "
                 "with --unreadable missing."
@@ -179,7 +180,7 @@ def report(file: str, out: str, **options: Any) -> None:
             description = describe_table(file, options)
             dataset, settled_options = description.dataset, description.settled
             column_facts = description.columns
-            tell(_tell_fit(description), err=True)
+            say(_tell_fit(description))
             if dataset is None:
                 dataset = _rows_without_labels(file, description.n_rows)
         else:
