@@ -1,0 +1,169 @@
+"""Hints that say what to type, and refusals that come before the work."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from tests.commands import done, run
+
+from hyperlabel import BinaryRelevance, predict_labels
+from hyperlabel.tabular import fit_table, open_model
+from hyperlabel.tabular.column_ranges import expand_ranges, join_names
+from hyperlabel.tabular.fit_plan import FitShape, check_plan, plan_fit, warn_of_long_fit
+from hyperlabel.tabular.pipeline import Choices, make_vectorizer
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hints")
+    rows = ["red apple pie,food;red", "green apple,food", "a red car,vehicle;red", "plain,"] * 15
+    (folder / "t.csv").write_text("text,tags\n" + "\n".join(rows) + "\n")
+    (folder / "new.csv").write_text("text,tags\na red plane,vehicle;flying;red\nan apple,food;fresh\n")
+    done("fit", folder / "t.csv", "--labels", "tags", "-o", folder / "m.hyper")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("fti", "did you mean 'hyperlabel fit'?"),
+        ("suspects", "did you mean 'hyperlabel data label-errors'?"),
+        ("label-error", "did you mean 'hyperlabel data label-errors'?"),
+        ("xyzzy", "there are fit, predict"),
+    ],
+)
+def test_misspelt_commands(typed, hint):
+    asked = run(typed)
+    assert asked.exit_code == 2
+    assert hint in asked.stderr
+
+
+def test_misspelt_columns_and_labels(folder):
+    assert "did you mean 'tags'?" in run("fit", folder / "t.csv", "--labels", "Tag").stderr
+    asked = run("fit", folder / "t.csv", "--labels", "tags", "--text", "txet")
+    assert "did you mean 'text'?" in asked.stderr
+    explained = run("explain", folder / "m.hyper", "--label", "vehicel")
+    assert explained.exit_code == 2
+    assert "no label 'vehicel' (did you mean 'vehicle'?)" in explained.stderr
+    changed = run("update", folder / "m.hyper", "--drop-label", "foods", "-o", folder / "n.hyper")
+    assert "did you mean 'food'?" in changed.stderr
+
+
+def test_rows_are_learned_without_the_labels_the_model_does_not_know(folder, tmp_path):
+    refused = run("update", folder / "m.hyper", folder / "new.csv", "-o", tmp_path / "n.hyper")
+    assert "--ignore-unknown" in refused.stderr
+    said = done(
+        *("update", folder / "m.hyper", folder / "new.csv", "--ignore-unknown", "--json"),
+        *("-o", tmp_path / "n.hyper"),
+    )
+    assert "ignored 2 labels the model does not know: flying, fresh" in said.stderr
+    assert json.loads(said.stdout)["merged"] == 2
+    assert open_model(str(tmp_path / "n.hyper")).columns.label_names == ["food", "red", "vehicle"]
+    both = run("update", folder / "m.hyper", folder / "new.csv", "--ignore-unknown", "--add-labels")
+    assert both.exit_code == 2
+
+
+def test_a_precision_no_label_can_keep_names_one_that_can(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = []
+    for _ in range(400):
+        holds = rng.random() < 0.5
+        word = "sunny" if holds == (rng.random() < 0.8) else "cloudy"
+        rows.append(f"{word} today w{rng.integers(9)},{'warm' if holds else ''}")
+    (tmp_path / "t.csv").write_text("text,tags\n" + "\n".join(rows) + "\n")
+    call = ["fit", tmp_path / "t.csv", "--labels", "tags", "--group", "", "-o", tmp_path / "m.hyper"]
+    refused = run(*call, "--precision", "0.97")
+    assert refused.exit_code == 2, refused.output
+    assert "No label of 1 reaches a precision of 0.97" in refused.stderr
+    assert not (tmp_path / "m.hyper").exists()
+    proposed = refused.stderr.split("--precision ")[1].split(" ")[0]
+    assert 0.5 < float(proposed) < 0.9
+    assert "for 1 of 1 label" in done(*call, "--precision", proposed).stdout
+
+
+def test_words_of_mixed_scripts():
+    texts = ["GNOME用の端末 emulator für Ubuntu", "東京都に行く", "a plain one", "สวัสดี"]
+    vectorizer = make_vectorizer(texts, None, 1).fit(texts)
+    words = set(vectorizer.get_feature_names_out())
+    assert {"gnome", "emulator", "für", "ubuntu", "用の", "端末", "東京", "京都", "plain", "one"} <= words
+    assert all(len(word) <= 2 for word in words if not word[0].isascii() and word != "für")
+    plain = make_vectorizer(texts[2:3], None, 1)
+    assert plain.token_pattern == r"(?u)\b\w\w+\b"
+
+
+def test_a_model_of_mixed_scripts_answers_alike_with_and_without_scikit_learn(tmp_path):
+    rows = ["赤い林檎を食べる red apple,food", "青い車に乗る blue car,vehicle"] * 30
+    (tmp_path / "t.csv").write_text("text,tags\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    file = fit_table(str(tmp_path / "t.csv"), str(tmp_path / "m.hyper"), labels="tags", group="")
+    answer = done("predict", tmp_path / "m.hyper", "--text", "林檎と車", "--top", 2, "--json").stdout
+    said = {one["label"]: one["probability"] for one in json.loads(answer)["labels"]}
+    expected = file.answer(["林檎と車"], probabilities=True).values[0]
+    assert said == pytest.approx(dict(zip(file.columns.label_names, expected, strict=True)), abs=1e-5)
+
+
+def test_the_plan_names_options_that_are_enough():
+    counts = np.concatenate([np.ones(20_000), np.full(200, 50)])
+    shape = FitShape(24_000, 944, len(counts), 24_000 * 40, 10**6)
+    plan = plan_fit(shape, Choices(), counts, 16 << 30)
+    assert max(plan.bytes_by_part, key=plan.bytes_by_part.get) == "out-of-fold scores"
+    assert "--min-rows 2 (leaves 200 labels)" in plan.advice
+    assert "--words" not in plan.advice  # which would not be enough
+    assert "20000 of 20200 labels occur once: perhaps --label-separator is wrong" in plan.advice
+    with pytest.warns(UserWarning, match="to need less, say --min-rows 2"):
+        check_plan(plan)
+    with pytest.raises(ValueError, match="would take about .* GiB of 4.0 GiB"):
+        check_plan(plan_fit(shape, Choices(), counts, 4 << 30))
+    smaller = plan_fit(FitShape(24_000, 944, 200, 24_000 * 40, 10**6), Choices(), counts[-200:], 16 << 30)
+    assert smaller.advice is None
+
+
+def test_a_long_fit_is_told_by_its_first_block(monkeypatch):
+    from scipy import sparse
+
+    from hyperlabel.solvers import clock
+
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((2600, 5200), density=0.002, rng=rng, format="csr")
+    Y = sparse.random_array((2600, 300), density=0.01, rng=rng, format="csr").sign()
+    times = iter([0.0, 20.0])
+    monkeypatch.setattr(clock, "working_seconds", lambda: next(times))
+    with pytest.warns(
+        UserWarning, match="about 6 minutes, by the time of its first block. Faster: --words 1300"
+    ):
+        assert warn_of_long_fit(BinaryRelevance(alpha=1.0), X, Y, Choices()) == 18 * 20.0
+    assert warn_of_long_fit(BinaryRelevance(alpha=1.0), X[:, :900], Y, Choices()) is None
+
+
+def test_ranges_name_columns():
+    columns = ["Nr", "A", "year", "price", "a, b", "x"]
+
+    def expanded(*names):
+        return expand_ranges({"labels": list(names)}, columns)["labels"]
+
+    assert expanded("-2") == ["a, b", "x"]
+    assert expanded("year:x") == ["year", "price", "a, b", "x"]
+    assert expanded("C:D") == ["year", "price"]
+    assert expanded("A") == ["A"]  # a name goes first
+    assert expanded("no:such") == ["no:such"]
+    with pytest.raises(ValueError, match="'year' stands left of 'x'"):
+        expanded("x:year")
+    assert join_names(columns[-4:], columns) == "-4"
+    assert join_names(["a, b", "x"], columns) == '"a, b",x'
+
+
+def test_labels_are_named_through_a_search_and_a_pipeline():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = [[name for name, x in zip("ab", row, strict=False) if x > 0] for row in X]
+    pipe = make_pipeline(StandardScaler(), BinaryRelevance())
+    search = GridSearchCV(pipe, {"binaryrelevance__alpha": [1.0, 10.0]}, cv=KFold(2), scoring=lambda *_: 0.0)
+    found = predict_labels(search.fit(X, y), X)
+    assert found == predict_labels(pipe.set_params(binaryrelevance__alpha=1.0).fit(X, y), X)
+    assert np.mean([set(a) == set(b) for a, b in zip(found, y, strict=True)]) > 0.8
+    with pytest.raises(TypeError, match="StandardScaler does not know the names"):
+        predict_labels(StandardScaler().fit(X), X)
