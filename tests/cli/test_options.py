@@ -41,6 +41,7 @@ def reading(call: str, *without: str, text: str = "kind") -> dict[str, str]:
         "--features": f"{old} => {old} --features minutes",
         "--text": f"{old} => {old} --text {text}",
         "--decimal": f"{line('quoted.csv', TAGS)} => {line('quoted.csv', TAGS)} --decimal ,",
+        "--unreadable": f"{line('units.csv', TAGS)} => {line('units.csv', TAGS)} --unreadable missing",
         "--vectors": f"{old} => {old} --vectors {{p}}/old.npy",
         "--blank": f"{line('flags.csv', '--labels a,b')} => {line('flags.csv', '--labels a,b')} --blank no",
         "--normalise-labels": f"{old} => {old} --normalise-labels",
@@ -131,6 +132,7 @@ CASES: dict[str, dict[str, str]] = {
         "--forget": f"{UPDATE} --add-label x => {UPDATE} --add-label x --forget {{p}}/few.csv",
         "--add-label": f"{UPDATE} => {UPDATE} --add-label pink",
         "--add-labels": f"{UPDATE} {{p}}/more.csv => {UPDATE} {{p}}/more.csv --add-labels",
+        "--ignore-unknown": f"{UPDATE} {{p}}/more.csv => {UPDATE} {{p}}/more.csv --ignore-unknown",
         "--drop-label": f"{UPDATE} => {UPDATE} --drop-label red",
         "--rename-label": f"{UPDATE} => {UPDATE} --rename-label red=rot",
         "--output": f"{UPDATE} --add-label x => update {{p}}/m.hyper -o {{o}}/other.hyper --add-label x",
@@ -188,6 +190,8 @@ CASES: dict[str, dict[str, str]] = {
     | {
         "--config": f"{DRIFT} => {DRIFT} --config {{p}}/run.toml",
         "--vectors": f"{DRIFT} --json => {DRIFT} --json --vectors {{p}}/old.npy --vectors {{p}}/new.npy",
+        "--unreadable": f"data drift {{p}}/units.csv {{p}}/units.csv {TAGS}"
+        f" => data drift {{p}}/units.csv {{p}}/units.csv {TAGS} --unreadable missing",
         "--decimal": f"data drift {{p}}/quoted.csv {{p}}/quoted.csv {TAGS}"
         f" => data drift {{p}}/quoted.csv {{p}}/quoted.csv {TAGS} --decimal ,",
         "--blank": "data drift {p}/flags.csv {p}/flags.csv --labels a,b"
@@ -307,6 +311,10 @@ def place(tmp_path_factory):
     (folder / "few.csv").write_text("\n".join(rows[:5]) + "\n")
     quoted = [f'"{i % 7},5",{i % 4},{"up" if i % 7 > 3 else "down"}' for i in range(24)]
     (folder / "quoted.csv").write_text("\n".join(["price,size,tags", *quoted]) + "\n")
+    units = [f"{i % 7}{' kB' if i == 5 else ''},{'up' if i % 7 > 3 else 'down'}" for i in range(24)]
+    (folder / "units.csv").write_text("\n".join(["size,tags", *units]) + "\n")
+    maybe = [f"{i % 5},{'maybe' if i == 5 else i % 2},{i % 3 // 2}" for i in range(24)]
+    (folder / "maybe.csv").write_text("\n".join(["size,a,b", *maybe]) + "\n")
     flags = [f"{i % 5},{'' if i % 6 == 0 else i % 2},{i % 3 // 2}" for i in range(24)]
     (folder / "flags.csv").write_text("\n".join(["size,a,b", *flags]) + "\n")
     data = "\n".join(f"{i % 7},{'uv'[i % 2]},{i % 2},{i % 3 // 2}" for i in range(24))

@@ -221,10 +221,14 @@ def _set_alpha(name: str, grid: dict[str, list[Any]], alpha: tuple[float, ...]) 
 
 
 def as_numbers(dataset: Any, columns: Any, words: int = WORDS) -> Any:
-    """Return a data set whose texts have become numbers; others as they are."""
+    """Return a data set whose texts have become numbers, and whose missing numbers are filled in."""
     from dataclasses import replace
 
-    if not columns.text_columns:
+    import numpy as np
+    from scipy import sparse
+
+    has_missing = not sparse.issparse(dataset.X) and bool(np.isnan(dataset.X).any())
+    if not columns.text_columns and not has_missing:
         return dataset
     step = features_step(columns, dataset, words)
     rows = step.fit_transform(columns.inputs(dataset))
