@@ -36,7 +36,7 @@ def test_one_text_is_answered_as_the_whole_model_answers_it(model, text):
     said = (
         CliRunner()
         .invoke(main, ["predict", str(model), "--text", text, "--top", "3", "--json", "--scores"])
-        .output
+        .stdout
     )
     whole = load(model)
     scores, sets = whole.decision_function([text])[0], whole.predict([text]).toarray().ravel()
