@@ -167,3 +167,22 @@ def test_labels_are_named_through_a_search_and_a_pipeline():
     assert np.mean([set(a) == set(b) for a, b in zip(found, y, strict=True)]) > 0.8
     with pytest.raises(TypeError, match="StandardScaler does not know the names"):
         predict_labels(StandardScaler().fit(X), X)
+
+
+def test_unknown_label_cells_go_through_fit_evaluate_and_predict(tmp_path):
+    rng = np.random.default_rng(2)
+    cells = []
+    for i in range(200):
+        a, b = rng.random(2) < 0.5
+        words = f"see {'alpha' if a else 'omega'} {'beta' if b else 'gamma'} w{i % 11}"
+        said = ["unknown" if rng.random() < 0.2 else int(a), "?" if rng.random() < 0.1 else int(b)]
+        cells.append(f"{words},{said[0]},{said[1]}")
+    for name, rows in (("t", cells[:150]), ("new", cells[150:])):
+        (tmp_path / f"{name}.csv").write_text("text,a,b\n" + "\n".join(rows) + "\n")
+    n_unknown = sum(row.count("unknown") + row.count("?") for row in cells[:150])
+    call = ["fit", tmp_path / "t.csv", "--labels", "a,b", "--group", "", "-o", tmp_path / "m.hyper"]
+    assert f"{n_unknown} label entries unknown" in done(*call).stderr
+    measured = json.loads(done("evaluate", tmp_path / "m.hyper", tmp_path / "new.csv", "--json").stdout)
+    assert measured["f1_micro"] > 0.9  # of the entries somebody knows
+    answers = done("predict", tmp_path / "m.hyper", tmp_path / "new.csv", "--json").stdout.splitlines()
+    assert len(answers) == 50
