@@ -32,6 +32,12 @@ from hyperlabel._base import (
 from hyperlabel._params import Rule, each_number, number, one_of
 from hyperlabel._validation import check_weights
 from hyperlabel.linear.fit_rows import FitRows, balanced_weights, class_weights
+from hyperlabel.linear.label_features import (
+    NamedLabels,
+    sample_map,
+    solve_named_rows,
+    solve_named_sums,
+)
 from hyperlabel.linear.margins import fit_margins
 from hyperlabel.linear.per_label import fit_one_by_one, map_of_labels, score_labels, score_of_unknown
 from hyperlabel.linear.shared_ridge import fit_shared_ridge, fold_maps, follow_rows
@@ -60,7 +66,7 @@ from hyperlabel.solvers.ridge.label_blocks import (
     solve_label_blocks,
     solve_sums,
 )
-from hyperlabel.solvers.ridge.routes import RidgeResult, Solver, choose_route
+from hyperlabel.solvers.ridge.routes import RidgeResult, Solver
 
 CLASS_WEIGHT = Rule(
     lambda value: not isinstance(value, str) or value == "balanced",
@@ -75,7 +81,7 @@ def _has_probabilities(self: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, ScanningModel):
+class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier, ScanningModel):
     r"""One linear model per label; with the default estimator, one shared solve for all of them.
 
     With ``estimator=None`` every label j is a ridge regression on targets ±1,
@@ -146,6 +152,11 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, ScanningMode
         rows, labels being 0 and 1. The default left precision at 1, 3 and 5 within .001 of the exact
         solution's where it was measured (docs/scaling.md); `residual_` says what was reached. Of other
         losses: the norm of each label's gradient, relative to that at zero.
+    label_features : array-like of shape (n_labels, n_features), mapping or frame, default=None
+        What the labels themselves say, in the features of X: their names as rows (docs/label-names.md). The
+        weights of the shared ridge are drawn to ``label_scale_`` times these rows, as much as the evidence
+        asks for. By position, or by label name (a mapping, or a frame with names as index); names that no row
+        carries become labels. A label without a row is taken as unknown, and scored by its features alone.
     n_jobs : int, default=None
         Labels fitted in parallel when `estimator` is given.
 
@@ -159,6 +170,11 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, ScanningMode
         Certificate: relative residual of the equations solved.
     solver_ : str
         The route taken.
+    label_scale_ : float
+        g, how much one unit of `label_features` weighs (on the scale of targets 0 and 1).
+    dual_coef_ : ndarray of shape (n_samples, n_labels)
+        In the place of `coef_`, where `label_features` are given for rows so wide that `coef_` would take
+        more than half a gigabyte; the rows are then kept as ``samples_``.
     moments_ : object
         The sums the shared ridge was solved from (route "gram").
     oof_scores_ : ndarray of shape (n_samples, n_labels)
@@ -222,6 +238,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, ScanningMode
     max_nonzero_coefs: int | None = None
     memory_limit: float | None = None
     tol: float = SETTLED
+    label_features: Any = None
     n_jobs: int | None = None
 
     def fit(
@@ -234,6 +251,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, ScanningMode
         enabled.
         """
         X, Y = self._check_fit(X, y)
+        Y = self._add_named_labels(Y)
         weights = check_weights(sample_weight, X, Y.shape[1])
         rows = FitRows.of(X, Y, weights, groups, self.cv, fit_params)
         if self.class_weight is not None:
@@ -362,12 +380,21 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, ScanningMode
         """Set the fitted attributes from `moments_` at the λ `alpha_`, which may be "auto"."""
         squares = is_auto(default_threshold(self.threshold, self.alpha))
         moments = self.moments_.sums()
+        if (label_features := self._get_label_features()) is not None:
+            solution = solve_named_sums(moments, self.alpha_, label_features, rows=rows)
+            self._set_named(solution, moments.sum_targets, moments.weight)
+            return
         solved_block, route = solve_sums(moments, self.alpha_, squares=squares, rows=rows)
         self._set_coef([solved_block], route, moments.sum_targets, moments.weight)
 
     def _solve_rows(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, route: Any) -> None:
         """Solve without moments, at `alpha_`."""
         counts, weight = label_counts(Y, weights)
+        if (label_features := self._get_label_features()) is not None:
+            named_options: Any = {"sample_weight": weights, "tol": self.tol}
+            solution = solve_named_rows(X, Y, self.alpha_, label_features, route, **named_options)
+            self._set_named(solution, counts, weight)
+            return
         if np.ndim(weight):
             path = RowGroups(X, WeightedEntries.of(Y, weights), solver=route)
             self._set_coef([solve_groups(path, self.alpha_, squares=True)], route, counts, weight)
@@ -381,7 +408,7 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, ScanningMode
         """Return the route to a solution from `moments_`: by rows where these are stored and too wide."""
         if not isinstance(self.moments_, StoredRows):
             return "gram"
-        return choose_route(self.moments_.X) if self.solver == "auto" else self.solver
+        return self._choose_route(self.moments_.X)
 
     def _set_coef(self, blocks: Iterable[SolvedBlock], solver: str, counts: np.ndarray, weight: Any) -> None:
         """Set `coef_`, `intercept_` and `threshold_` from the solved blocks of labels, in order."""
@@ -397,21 +424,27 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, ScanningMode
             self.coef_ = sparse.vstack(coefs, format="csr")
         else:
             self.coef_ = coefs[0] if len(coefs) == 1 else np.vstack(coefs)
+        self._set_threshold(np.concatenate(intercepts), squares, block.means, counts, weight)
+        self.solver_ = solver
+        self._constant = constant_labels(counts, weight)
+
+    def _set_threshold(
+        self, intercept: np.ndarray, squares: list[Any], means: Any, counts: np.ndarray, weight: Any
+    ) -> None:
+        """Decide the threshold, and set the intercepts of all labels."""
         threshold = default_threshold(self.threshold, self.alpha if self._is_ridge() else 0.0)
         label_means = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
-        if block.means is not None:
-            label_means = block.means
+        if means is not None:
+            label_means = means
         all_squares = partial(np.concatenate, squares)
         self.threshold_ = decide_threshold(
             threshold, self._layout.kind, label_means, all_squares, counts, weight
         )
-        self.intercept_ = np.concatenate(intercepts) - self.threshold_
+        self.intercept_ = intercept - self.threshold_
         if np.ndim(weight):
             is_logistic = self.loss == "logistic"
             prior_score = unknown_score(counts, weight, self.threshold_, logistic=is_logistic)
             self.intercept_[weight <= 0] = prior_score
-        self.solver_ = solver
-        self._constant = constant_labels(counts, weight)
 
     def _follow(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> bool:
         return follow_rows(self, FitRows(X, Y, weights, None, None, {}))
@@ -428,6 +461,9 @@ class BinaryRelevance(OutOfFoldProbabilities, MultiLabelClassifier, ScanningMode
 
     def _linear_map(self) -> LinearMap:
         """Return f(x) = coef·x + intercept; predictions, explanations and closed-form search all read it."""
+        if hasattr(self, "dual_coef_"):
+            names = 2.0 * self.label_scale_ * self.label_features_
+            return sample_map(self.dual_coef_, self.samples_, names, self.intercept_)
         if self.estimator is None:
             return LinearMap(self.coef_, self.intercept_)
         return map_of_labels(self.estimators_, type(self.estimator).__name__, self._unknown_score())

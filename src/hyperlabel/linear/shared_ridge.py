@@ -8,6 +8,7 @@ import numpy as np
 
 from hyperlabel._base import constant_labels, unknown_score
 from hyperlabel.linear.fit_rows import FitRows
+from hyperlabel.linear.label_features import cross_validate_named, solve_named_sums
 from hyperlabel.moments.auto_params import decide_threshold, default_threshold, is_auto
 from hyperlabel.moments.cross_validate import cross_validate_groups, cross_validate_ridge
 from hyperlabel.moments.linear_map import LinearMap, signed_targets
@@ -17,7 +18,6 @@ from hyperlabel.solvers.moments.row_moments import RowMoments
 from hyperlabel.solvers.moments.stored_rows import StoredRows
 from hyperlabel.solvers.ridge.grouped_path import RowGroups, alpha_of_sums, sums_path
 from hyperlabel.solvers.ridge.label_blocks import solve_groups
-from hyperlabel.solvers.ridge.routes import choose_route
 
 KEPT_BYTES = 2**29  # moments of groups of labels that a fit keeps unless `memory_limit` says otherwise
 
@@ -26,14 +26,23 @@ def fit_shared_ridge(model: Any, rows: FitRows) -> None:
     """Fit a `BinaryRelevance` with the squared loss."""
     X, weights, is_plain = rows.X, rows.weights, rows.is_plain
     alphas, threshold = model._list_alphas(), default_threshold(model.threshold, model.alpha)
-    route: Any = choose_route(X) if model.solver == "auto" else model.solver
+    label_features = model._get_label_features()
+    if label_features is not None and not is_plain:
+        raise ValueError(
+            "label_features need every label known and rows that count alike for all labels: leave out NaN, "
+            "entry weights and class_weight."
+        )
+    route: Any = model._choose_route(X)
     targets: Any = rows.Y if is_plain else rows.entries()
     keeps_sums = route == "gram" and (is_plain or _fits_memory(model, X.shape[1], targets))
     model.alpha_ = alphas[0]
     if rows.cv is not None:
         scorer = model._choose_scorer(len(alphas))
         layout, groups = model._layout, rows.groups
-        if is_plain:
+        if label_features is not None:
+            cv_options: Any = (rows.cv, alphas, scorer, route, weights, groups, threshold, model.tol)
+            cv_scores, total_moments = cross_validate_named(X, rows.Y, layout, label_features, *cv_options)
+        elif is_plain:
             cv_scores, total_moments = cross_validate_ridge(
                 X, rows.Y, layout, rows.cv, alphas, scorer, route, weights, groups, threshold
             )
@@ -90,6 +99,7 @@ def follow_rows(model: Any, rows: FitRows) -> bool:
         not is_fixed
         or model.max_nonzero_coefs is not None
         or model.class_weight is not None
+        or model.label_features is not None
         or model._stored_route() != "gram"
         or not (rows.is_plain and isinstance(moments, RowMoments))
         or not can_update_factor(model.moments_, rows.X, model.alpha_)
@@ -112,6 +122,7 @@ def fold_maps(model: Any, moments: Any) -> Callable[[dict[str, Any]], LinearMap]
     """Return the map that any setting of a `BinaryRelevance` would have, fitted on the rows summed."""
     path, is_plain = sums_path(moments), isinstance(moments, RowMoments)
     counts, weight = moments.sum_targets, moments.weight
+    label_features = model._get_label_features()
 
     def fold_map(setting: dict[str, Any]) -> LinearMap:
         alpha_setting = setting.get("alpha", model.alpha)
@@ -125,6 +136,8 @@ def fold_maps(model: Any, moments: Any) -> Callable[[dict[str, Any]], LinearMap]
             counts,
             weight,
         )
+        if label_features is not None:
+            return solve_named_sums(moments, alpha, label_features).linear_map().lowered(fold_threshold)
         linear_map = model._make_linear_map(path.solve(alpha), path.x_mean).lowered(fold_threshold)
         if not is_plain:
             linear_map.intercept[weight <= 0] = unknown_score(counts, weight, fold_threshold)

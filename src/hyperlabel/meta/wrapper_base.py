@@ -33,6 +33,7 @@ from hyperlabel.decision.risk_control import group_shuffle_split
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.meta.label_trees import ConsistentLabels
 from hyperlabel.meta.linear_view import LinearView, linear_view
+from hyperlabel.meta.named_labels import add_labels_of, clone_for, find_named_ridge, known_by_name
 from hyperlabel.model_selection import IterativeStratifiedGroupKFold
 from hyperlabel.model_selection.folds import count_units, is_number
 from hyperlabel.model_selection.groups import groups_for_fit
@@ -137,9 +138,11 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         (X,) = indexable(X)
         y = y if isinstance(y, CheckedTargets) else self._imply_sets(y)
         targets = read_targets(y, n_rows=num_samples(X), name=type(self).__name__)
-        layout = targets.layout
+        Y, layout = targets.Y, targets.layout
+        if not self._is_prefit():
+            Y, layout = add_labels_of(self._get_estimator(), Y, layout)
         self._check_settings(layout)
-        Y = self._imply_columns(targets.Y, layout)
+        Y = self._imply_columns(Y, layout)
         targets = CheckedTargets(Y, layout)
         y = self._plain_targets(y, targets)
         routed = self._route_params(groups, params)
@@ -153,14 +156,14 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
             train_rows, _ = held_out_rows(Y.shape[0], routed["split"].get("groups"))
             train_params = check_method_params(X, params=routed["fit"], indices=train_rows)
             self.estimator_ = fit_checked(
-                clone(self._get_estimator()),
+                clone_for(self._get_estimator(), layout),
                 safe_indexing(X, train_rows),
                 safe_indexing(y, train_rows),
                 targets.take(train_rows),
                 train_params,
             )
         else:
-            model = clone(self._get_estimator())
+            model = clone_for(self._get_estimator(), layout)
             fit_params = dict(routed["fit"])
             if wants_scores and has_closed_form_cv(model) and (self.cv is not None or model.cv is None):
                 # Its closed-form folds cost almost nothing: let the shared ridge use ours.
@@ -171,13 +174,14 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
             if hasattr(self.estimator_, attribute):
                 setattr(self, attribute, getattr(self.estimator_, attribute))
         self._set_targets(layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
+        self._constant = known_by_name(self.estimator_, self._constant)
         if hasattr(self, "tree_columns_") and not self._is_prefit():
             _pass_names(self.estimator_, layout.label_names)
         return X, Y, routed
 
     def _plain_targets(self, y: Any, targets: CheckedTargets) -> Any:
-        """Return y as estimators of other libraries read it, with the ancestors of a tree."""
-        if hasattr(self, "tree_columns_"):
+        """Return y as estimators of other libraries read it, with ancestors and with labels without rows."""
+        if hasattr(self, "tree_columns_") or find_named_ridge(self._get_estimator()) is not None:
             return plain_of_indicator(targets.Y, targets.layout)
         return indicator_of_names(y, targets.Y, targets.layout)
 
@@ -214,7 +218,7 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         else:
             targets = CheckedTargets(Y, self._layout)
             scores = score_out_of_fold(
-                self._get_estimator(),
+                clone_for(self._get_estimator(), self._layout),
                 X,
                 self._plain_targets(y, targets),
                 targets,

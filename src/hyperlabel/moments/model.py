@@ -242,6 +242,7 @@ class MomentsModel(ABC):
         same_kind = own_layout.kind == other_layout.kind
         if not same_kind or list(own_layout.label_names) != list(other_layout.label_names):
             raise ValueError("The two models do not have the same labels in the same order.")
+        self._check_same_labels(other)
         own_moments, other_moments = self.moments_, other.moments_
         if type(own_moments) is not type(other_moments):
             own_moments, other_moments = own_moments.sums(), other_moments.sums()
@@ -368,6 +369,7 @@ class MomentsModel(ABC):
             with_names(self._layout, names), counts=new_moments.sum_targets, n_rows=new_moments.weight
         )
         self.moments_ = new_moments
+        self._follow_labels(kept_columns, names[len(kept_columns) :])
         self._solve_anew()
         if hasattr(self, "calibrators_"):
             old_columns = np.array([*kept_columns, *[-1] * len(add)], dtype=np.int64)
@@ -401,6 +403,12 @@ class MomentsModel(ABC):
             sum_targets=np.append(m.sum_targets, count),
             target_gram=target_gram,
         )
+
+    def _follow_labels(self, kept: list[int], added: list[str]) -> None:  # noqa: B027 (most keep nothing)
+        """Let what is kept of each label follow its column: those kept, and then the added ones."""
+
+    def _check_same_labels(self, other: Any) -> None:  # noqa: B027 (most keep nothing)
+        """Refuse to merge a model that says something else of its labels."""
 
     def _labels(self, verb: str) -> TargetLayout:
         self._check_moments()

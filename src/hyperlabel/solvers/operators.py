@@ -49,6 +49,13 @@ class CenteredRows:
         centered_product -= np.outer(self._mean, self._ones @ U)
         return centered_product
 
+    def matmat_mean(self, U: np.ndarray) -> np.ndarray:
+        """Return μᵀXcᵀU: what the mean row gives under coefficients over the samples."""
+        centered_products = np.asarray(self.X @ self.mean) - self.mean @ self.mean
+        if self.root is not None:
+            centered_products = self.root * centered_products
+        return np.asarray(centered_products @ U)
+
     def targets(self, F: Any) -> np.ndarray:
         """Return Fc, dense n×m in this operator's precision."""
         centered_targets = as_dense(F).astype(self.dtype, copy=True)

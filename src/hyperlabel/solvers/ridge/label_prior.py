@@ -69,7 +69,7 @@ class PriorRidge:
                 raise ValueError("A path over a kernel has no features that a name could be a row of.")
             targets = center_products(path.rows, V)
             self._name_dual = path.apply_inverse(alpha, targets)
-            plain, fitted_names = path.dual(alpha), self._name_dual
+            plain, fitted_names, self._name_scores = path.dual(alpha), self._name_dual, targets
         else:
             targets = as_dense(V).T
             self._fitted_names = path.project_rows(alpha, targets)
@@ -84,35 +84,58 @@ class PriorRidge:
         """Yield the ridge around scale·V, a block of labels at a time."""
         path, n_labels = self.path, self.V.shape[0]
         block_width = n_labels if self._name_dual is None else BLOCK_LABELS
-        residual, label_share = path.residual(self.alpha), mean_share(path.f_mean, self.has_rows)
-        plain_squares = path.fitted_squares(self.alpha) if squares else None
+        residual, means = path.residual(self.alpha), self.means
+        plain_squares = path.fitted_squares(self.alpha) if squares and self._name_dual is None else None
         for first_label in range(0, n_labels, block_width):
             labels = slice(first_label, first_label + block_width)
-            label_rows = as_dense(self.V[labels]).T
-            plain, fitted_names = self._solve_plain(labels)
-            shrunk = label_rows - fitted_names
-            coef = plain + scale * shrunk
+            label_rows, has_rows = as_dense(self.V[labels]).T, self.has_rows[labels]
             block_squares = None
-            if plain_squares is not None:  # AW + gAS is known: AS = λW_V
-                block_squares = plain_squares[labels] + self.alpha * (
-                    2 * scale * np.einsum("ij,ij->j", plain, fitted_names)
-                    + scale**2 * np.einsum("ij,ij->j", shrunk, fitted_names)
-                )
-                block_squares = np.maximum(block_squares, 0.0)
-            has_rows = self.has_rows[labels]
-            coef[:, ~has_rows] = scale * label_rows[:, ~has_rows]
-            means = np.where(has_rows, path.f_mean[labels], label_share)
-            result = RidgeResult(coef, means - path.x_mean @ coef, residual)
+            if self._name_dual is not None:
+                dual = self.dual(scale, labels)
+                coef = path.rows.rmatmat(np.ascontiguousarray(dual)) + scale * label_rows  # type: ignore[union-attr]
+                block_squares = self.squares(scale, labels) if squares else None
+            else:
+                plain, fitted_names = path.coef(self.alpha)[:, labels], self._fitted_names[:, labels]
+                shrunk = label_rows - fitted_names
+                coef = plain + scale * shrunk
+                coef[:, ~has_rows] = scale * label_rows[:, ~has_rows]
+                if plain_squares is not None:  # AW + gAS is known: AS = λW_V
+                    block_squares = plain_squares[labels] + self.alpha * (
+                        2 * scale * np.einsum("ij,ij->j", plain, fitted_names)
+                        + scale**2 * np.einsum("ij,ij->j", shrunk, fitted_names)
+                    )
+                    block_squares = np.maximum(block_squares, 0.0)
+            result = RidgeResult(coef, means[labels] - path.x_mean @ coef, residual)
             yield SolvedBlock(result, path.x_mean, self.alpha, block_squares)
 
-    def _solve_plain(self, labels: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Return W and W_V of some labels, d×m each."""
-        if self._name_dual is None:
-            return self.path.coef(self.alpha)[:, labels], self._fitted_names[:, labels]
+    @property
+    def means(self) -> np.ndarray:
+        """The mean score of each label on the scale 0/1: of one without rows, the mean of the others."""
+        return np.where(self.has_rows, self.path.f_mean, mean_share(self.path.f_mean, self.has_rows))
+
+    # -- in the space of samples: W = Xcᵀ(dual) + scale·Vᵀ, never formed ------------------------------
+
+    @property
+    def is_dual(self) -> bool:
+        """Whether the route has coefficients over samples."""
+        return self._name_dual is not None
+
+    def dual(self, scale: float, labels: slice = slice(None)) -> np.ndarray:
+        """Return the coefficients over samples, n×m; 0 for labels without rows."""
         path: Any = self.path
-        dual = path.dual(self.alpha)[:, labels]
-        both = path.rows.rmatmat(np.ascontiguousarray(np.hstack([dual, self._name_dual[:, labels]])))
-        return both[:, : dual.shape[1]], both[:, dual.shape[1] :]
+        assert self._name_dual is not None
+        dual = path.dual(self.alpha)[:, labels] - scale * self._name_dual[:, labels]
+        dual[:, ~self.has_rows[labels]] = 0.0
+        return dual
+
+    def squares(self, scale: float, labels: slice = slice(None)) -> np.ndarray:
+        """Return ‖XcW‖² of each label with rows; XcW is Fc − λ(dual)."""
+        path: Any = self.path
+        if self.alpha > 0:
+            fitted = path.Fc[:, labels] - self.alpha * self.dual(scale, labels)
+        else:
+            fitted = path.A @ self.dual(scale, labels) + scale * self._name_scores[:, labels]
+        return np.einsum("ij,ij->j", fitted, fitted)
 
 
 def mean_share(label_means: np.ndarray, has_rows: np.ndarray) -> float:
