@@ -73,10 +73,9 @@ def why_page(results: Sequence[Result]) -> str:
     """Return the page."""
     sections = [
         "# Why the rest is missed",
-        "What is not met is listed by its cause. The first three sections are proofs from the printed "
-        "figures "
-        "and the data. The fourth names data that could not be had. The last lists the readings that were "
-        "run.",
+        "What is not met is listed by its cause. The first four sections are proofs from the printed figures "
+        "and the data. Then come data that could not be had, the sensing matrix, and the readings that "
+        "were run.",
         *_jensen_section(results),
         *_caps_section(results),
         *_mass_section(results),
@@ -165,11 +164,11 @@ def _mass_section(results: Sequence[Result]) -> list[str]:
         f"concept is on {value('rows with the commonest label'):.0%} of the rows, the second on "
         f"{value('rows with the second'):.0%}; together they are {value('positives of these two'):.0%} of "
         f"all "
-        f"positives. Always answering the commonest label alone has micro F1 {constant:.2f}. All "
-        f"{n_below} of {len(printed)} printed values below that, from "
-        f"{min(m for _, m in printed.values()):.2f} "
-        f"to {max(m for _, m in printed.values()):.2f}, can come from no trained model's micro F1 on such "
-        f"rows. "
+        f"positives. Always answering the commonest label alone has micro F1 {constant:.2f}. Of the "
+        f"{len(printed)} printed values {n_below} lie below that, from "
+        f"{min(micro for _, micro in printed.values()):.2f} to "
+        f"{max(micro for _, micro in printed.values()):.2f}. A trained model does not lose to a "
+        "constant answer by chance on 1500 rows. "
         "The counted reading takes the second column as the mean of (31) over the labels where it is "
         "defined; "
         "which average it was cannot be proved.",
