@@ -15,7 +15,7 @@ UNINSTALLED = PYTHONPATH=$(CURDIR)/src NUMBA_CACHE_DIR=$(CURDIR)/.numba OMP_NUM_
 VERSIONS = sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types contract doctest docs check attack attack-bounds reproduce test-minimum test-core test-spark bench clean
+.PHONY: help setup demo test lint types contract doctest docs check attack attack-bounds soak reproduce test-minimum test-core test-spark bench clean
 .PHONY: test-fast
 
 help: ## show this list
@@ -72,6 +72,12 @@ attack: setup ## mutate every kind of file hyperlabel reads; python -m attack.pl
 attack-bounds: setup ## forge arrays and settings of every estimator's file, the bounds of compiled code checked
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 		$(BIN)/python -m attack --targets estimators $(ATTACK)
+
+# Not in CI: ten minutes of 500 clients, and 200 kills of two writers.
+SOAK ?= --clients 500 --minutes 10
+soak: setup ## 500 clients of one server for ten minutes, then two writers of a file killed 200 times
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m attack.server_soak $(SOAK)
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m attack.acknowledged --rows 10000 --kills 200
 
 # Everything in full, an hour and a half of one core, is REPRODUCE=; the data are those of HYPERLABEL_DATA.
 REPRODUCE ?= --quick

@@ -159,3 +159,17 @@ def test_what_is_no_time_is_refused(tmp_path):
     assert "no time in 1 row, the first of them row 8" in run(*call, "--time", "when").stderr
     both = run("fit", data, "--labels", "tags", "--time", "source", "--group", "source")
     assert both.exit_code == 2
+
+
+def test_features_with_line_breaks_keep_an_explanation_in_its_lines(capsys):
+    from hyperlabel.apps.cli.explain import _print_explanation
+    from hyperlabel.meta.explanation import Explanation, Share
+
+    share = Share("。\n次\t", 1.0, 0.5, 0.5)
+    made = Explanation(row=0, label="a", score=0.5, threshold=0.0, base=0.0, features=(share,), rest=0.0)
+    _print_explanation(made)
+    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()[1:]] == [
+        "。⏎次⇥",
+        "else",
+        "base",
+    ]

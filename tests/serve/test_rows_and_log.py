@@ -63,7 +63,9 @@ def test_a_row_is_answered_as_predict_would(ask, mixed):
     assert answers[0]["results"] == found
     assert answers[1]["results"] != found
     why = ask("POST", SUGGEST.replace("suggest", "explain"), json={"row": ROW, "label": "a", "limit": 3})
-    assert len(why.json()["results"][0]["features"]) == 3
+    features = [one["name"] for one in why.json()["results"][0]["features"]]
+    assert len(features) == 3
+    assert any(name.endswith(("(title)", "(body)")) for name in features)
 
 
 @pytest.mark.parametrize(

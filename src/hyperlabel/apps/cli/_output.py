@@ -51,6 +51,11 @@ def print_table(
         click.echo(text_row)
 
 
+def on_one_line(text: str) -> str:
+    """Return a text whose line breaks and tabs are seen: features of characters may hold some."""
+    return text.translate({ord("\r"): "⏎", ord("\n"): "⏎", ord("\t"): "⇥"})
+
+
 def table_lines(
     head: Sequence[str], rows: Sequence[Sequence[str]], *, n_text_columns: int, width: int | None
 ) -> list[str]:

@@ -7,7 +7,7 @@ import click
 
 from hyperlabel.apps.cli._config import config_option
 from hyperlabel.apps.cli._input import refuse_options, vectors_option
-from hyperlabel.apps.cli._output import print_json
+from hyperlabel.apps.cli._output import on_one_line, print_json
 from hyperlabel.tabular.table_io import need_data, need_model
 from hyperlabel.tabular.wording import need_labels, plural
 
@@ -110,7 +110,7 @@ def _print_explanation(explanation: Any, probability: float | None) -> None:
     if explanation.note:
         return
     for feature_share in explanation.features:
-        click.echo(f"  {feature_share.share:+8.3f}  {feature_share.name}")
+        click.echo(f"  {feature_share.share:+8.3f}  {on_one_line(feature_share.name)}")
     if explanation.row is not None:
         click.echo(f"  {explanation.rest:+8.3f}  everything else")
     click.echo(f"  {explanation.base:+8.3f}  base")

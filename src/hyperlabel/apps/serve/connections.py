@@ -11,7 +11,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hyperlabel.apps.serve.app import Limits, problem
 
-_MOST_CONNECTIONS = 256
+_MOST_CONNECTIONS = 640  # below the 1024 open files that a process usually may have
 _SECONDS_TO_STOP = 5
 _BACKLOG = 2048
 

@@ -22,6 +22,7 @@ from hyperlabel.tabular.model_file import (
     save_model,
     with_columns,
 )
+from hyperlabel.tabular.pipeline import plain_feature
 from hyperlabel.tabular.review_queue import review_probabilities
 
 
@@ -77,12 +78,20 @@ class ServedModel:
         labels = labels or [self.label_names[j] for j in best_labels]
         explanations = [
             asdict(explanation)
-            for explanation in explain(model_file.model, rows, labels=labels, top=max(top, 1))
+            for explanation in explain(
+                model_file.model,
+                rows,
+                labels=labels,
+                top=max(top, 1),
+                feature_names=None if self._columns.text_only else self._columns.names,
+            )
         ]
         for explanation in explanations:  # JSON knows no infinite threshold
             explanation["threshold"] = (
                 explanation["threshold"] if abs(explanation["threshold"] or 0) < 1e300 else None
             )
+            for feature in explanation["features"]:
+                feature["name"] = plain_feature(feature["name"], self._columns.text)
         return explanations
 
     def learn(self, documents: list[Document], labels: list[list[str]]) -> None:

@@ -3,6 +3,7 @@ import { $, h, show, share, whole, plural, say, named, labelPicker } from "./dom
 import { marginBar } from "./charts.js";
 
 const SHOWN = 10;
+const STATES = { set: "the row carries it in your file", predicted: "the model predicts it; the row does not carry it", accepted: "accepted by you", rejected: "rejected by you" };
 
 export class RowView {
   constructor(data) {
@@ -58,7 +59,7 @@ export class RowView {
     const state = decided === undefined ? (this.carried.has(j) ? "set" : score > threshold ? "predicted" : "") : decided ? "accepted" : "rejected";
     const button = (text, title, value) => h("button", { type: "button", title, "aria-label": `${title} ${name}`, "aria-pressed": String(decided === value), onclick: () => { this.at = i; this.decide(j, value); } }, text);
     return h("li", { class: `choice ${i === this.at ? "current" : ""} ${has ? "has" : ""}`, "aria-current": i === this.at ? "true" : null, onclick: () => { this.at = i; this.refresh(); } },
-      h("span", { class: "name", title: name }, named(name)), h("span", { class: `state ${state}` }, state),
+      h("span", { class: "name", title: name }, named(name)), h("span", { class: `state ${state}`, title: STATES[state] }, state),
       marginBar(Math.max(-1e9, Math.min(1e9, score - threshold)), reach, `score ${share(score)}, threshold ${share(threshold)}`),
       h("span", { class: "value" }, share(score)), button("✓", "Accept", true), button("✗", "Reject", false));
   }
