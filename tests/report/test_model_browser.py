@@ -445,3 +445,13 @@ def test_the_table_shows_every_label_with_a_figure_inside_its_interval(browser, 
         low, high = interval.split("–")
         assert float(low) <= float(value) <= float(high)
         assert float(low) < float(high)
+
+
+def test_the_map_is_not_zoomed_before_it_is_drawn(browser, made):
+    browser.open(made["html"])
+    browser.run("hyperlabelPage.views.map.zoom(0.5)")
+    browser.open(made["html"], hash="#map")
+    width = browser.run("hyperlabelPage.views.map.box.w")
+    browser.run("hyperlabelPage.views.map.zoom(0.5)")
+    assert browser.run("hyperlabelPage.views.map.box.w") == pytest.approx(width / 2)
+    assert browser.console == []

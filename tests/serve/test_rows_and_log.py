@@ -162,3 +162,49 @@ def test_the_port_is_open_once_it_is_said_and_requests_are_logged(made, monkeypa
         _, said = process.communicate(timeout=20)
     assert ("GET /healthz 200" in said) is not bool(options)
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_a_page_under_a_server_has_a_form_for_several_columns(browser, mixed, width, dark):
+    import threading
+
+    from tests.report.browsing import AUDIT
+
+    from hyperlabel.apps.cli.serve import _make_live_page
+    from hyperlabel.apps.serve import open_port
+
+    uvicorn = pytest.importorskip("uvicorn")
+    project = ServedModel(str(mixed))
+    app = make_app([project], page=_make_live_page(project, str(mixed.parent / "t.csv")))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    with open_port("127.0.0.1", 0) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+            browser.visit(f"{url}#try", width=width, dark=dark)
+            browser.until("document.querySelectorAll('#try-labels .name').length === 2")
+            names = browser.run(
+                "[...document.querySelectorAll('#try-fields span')].map((e) => e.textContent)"
+            )
+            assert names == ["title", "body", "kind", "size"]
+            for i, cell in enumerate(("blue thing", "it sleeps quietly in the house", "stone", "5.5")):
+                said = f"(() => {{ const e = document.getElementById('try-{i}'); e.value = '{cell}'; "
+                browser.run(said + "e.dispatchEvent(new Event('input')); })()")
+            browser.until("document.querySelector('#try-labels .name')?.textContent === 'b'")
+            row = {"title": "blue thing", "body": "it sleeps quietly in the house", "kind": "stone"}
+            expected = project.probabilities([{**row, "size": 5.5}])[0, 1]
+            shown = f"Number(document.querySelector('#try-labels .value').textContent) === {expected:.2f}"
+            browser.until(shown)
+            browser.run(
+                "(() => { const e = document.getElementById('try-3'); e.value = 'large'; "
+                "e.dispatchEvent(new Event('input')); })()"
+            )
+            browser.until("document.getElementById('try-rest').textContent.includes('must be a number')")
+            browser.console[:] = [line for line in browser.console if "400" not in line]  # chromium notes it
+            assert browser.run(AUDIT) == []
+            assert browser.console == []
+            assert [asked for asked in browser.asked if not asked.startswith(url)] == []
+        finally:
+            server.should_exit = True
+            thread.join()

@@ -62,8 +62,9 @@ export class MapView {
   }
 
   zoom(by, centre) {
-    const { box } = this, c = centre ?? { x: box.x + box.w / 2, y: box.y + box.h / 2 };
-    if (by < 1 && box.w < 60) return;
+    const { box } = this;
+    if (!box || (by < 1 && box.w < 60)) return; // not drawn yet, or as near as it goes
+    const c = centre ?? { x: box.x + box.w / 2, y: box.y + box.h / 2 };
     this.look({ x: c.x - (c.x - box.x) * by, y: c.y - (c.y - box.y) * by, w: box.w * by, h: box.h * by });
   }
 
