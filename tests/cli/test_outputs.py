@@ -167,7 +167,7 @@ def test_features_with_line_breaks_keep_an_explanation_in_its_lines(capsys):
 
     share = Share("。\n次\t", 1.0, 0.5, 0.5)
     made = Explanation(row=0, label="a", score=0.5, threshold=0.0, base=0.0, features=(share,), rest=0.0)
-    _print_explanation(made)
+    _print_explanation(made, None)
     assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()[1:]] == [
         "。⏎次⇥",
         "else",
