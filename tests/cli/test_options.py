@@ -12,6 +12,8 @@ import re
 import shlex
 import shutil
 import sqlite3
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import click
 import numpy as np
@@ -185,6 +187,7 @@ CASES: dict[str, dict[str, str]] = {
         "--max-body": f"{SERVE} => {SERVE} --max-body 2",
         "--max-batch": f"{SERVE} => {SERVE} --max-batch 2",
         "--timeout": f"{SERVE} => {SERVE} --timeout 2",
+        "--quiet": f"{SERVE} => {SERVE} --quiet",
     },
     "data drift": reading("data drift FILE {p}/new.csv --json", "--time")
     | {
@@ -401,15 +404,19 @@ def outcome_of(line, place, tmp_path_factory):
 @pytest.fixture
 def no_server(monkeypatch):
     """Print what would be served, and how."""
-    import uvicorn
-
     import hyperlabel.apps.serve
 
-    def app(projects, *, page, token, limits):
-        click.echo(f"{[one.learns for one in projects]} {len(page) > 0} {token} {limits}")
+    def app(projects, *, page, token, limits, log):
+        logs = log is not None
+        click.echo(f"{[one.learns for one in projects]} {len(page) > 0} {token} {limits} {logs}")
+
+    @contextmanager
+    def listener(host, port):
+        yield SimpleNamespace(getsockname=lambda: (host, port))
 
     monkeypatch.setattr(hyperlabel.apps.serve, "make_app", app)
-    monkeypatch.setattr(uvicorn, "run", lambda app, host, port, **_: click.echo(f"{host}:{port}"))
+    monkeypatch.setattr(hyperlabel.apps.serve, "open_port", listener)
+    monkeypatch.setattr(hyperlabel.apps.serve, "run_server", lambda app, listener, limits: None)
 
 
 @pytest.fixture

@@ -158,7 +158,6 @@ def read_training(
     from hyperlabel.tabular.column_types import warn_of_labels
     from hyperlabel.tabular.model_file import ModelColumns
 
-    need_data(path)
     file_format = data_format(path)
     reading |= {"labels": _list_names(labels), "text": _list_names(text), "features": _list_names(features)}
     # an empty name of a group lets each row be its own

@@ -20,7 +20,6 @@ from hyperlabel.apps.cli._input import (
 )
 from hyperlabel.apps.cli._methods import need_methods
 from hyperlabel.apps.cli._output import print_json, tell
-from hyperlabel.tabular.table_io import need_data
 from hyperlabel.tabular.training_table import read_training
 from hyperlabel.tabular.wording import plural, some_names
 
@@ -100,7 +99,6 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
 
     start_seconds = time.perf_counter()
     check_target(output, MODEL_FILE)
-    need_data(data)
     need_methods([method])
     _refuse_unused_options(method, options)
     options["alpha"] = _parse_numbers(options["alpha"])
