@@ -161,7 +161,7 @@ def check_weights(sample_weight: Any, X: Any, n_labels: int | None = None) -> np
     """
     if sample_weight is None:
         return None
-    if np.ndim(sample_weight) == 2:
+    if np.asarray(sample_weight).ndim == 2:  # a container of weights need not know NumPy's ndim
         weights = _check_entry_weights(sample_weight, X.shape[0], n_labels)
     else:
         weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

@@ -1,3 +1,5 @@
+"""A path of projections: every model is the single fit."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -7,7 +9,6 @@ from scipy import sparse
 from tests.projection.test_hypergraph_spectral import make_data
 
 from hyperlabel import LPP, MDDM, MLSI, OPLS, HypergraphSpectral, projection_path
-from hyperlabel.solvers.spectral.label_eigenproblem import _moments_to_keep
 
 ALPHAS = (0.1, 1.0, 30.0)
 
@@ -62,14 +63,3 @@ def test_whoever_has_a_factor_can_be_on_a_path(solver):
     for model in projection_path(X, Y, methods=methods, alphas=ALPHAS, solver=solver):
         single = methods[model.name].set_params(alpha=model.alpha).fit(X, Y)
         assert_allclose(model.components, single.components_, atol=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("shape", "kept"), [((2010, 2000), True), ((2010, 2001), False), ((1990, 2000), False)]
-)
-def test_sums_are_kept_up_to_2000_features_that_are_no_more_than_the_rows(shape, kept):
-    """Models say so when rows are to be added that they have no sums for."""
-    X = sparse.random_array(shape, density=0.001, rng=np.random.default_rng(0), format="csr")
-    Y = sparse.csr_array(np.eye(shape[0], 3))
-    assert (_moments_to_keep(X, Y) is not None) == kept
-    assert _moments_to_keep(X, None) is None
