@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._labels import indicator_from_sets
+from hyperlabel.datasets._arrow_numbers import iter_number_batches, number_columns, numbers_and_labels
 from hyperlabel.datasets._dataset import Dataset, concat
 from hyperlabel.datasets._lines import DataError, warn_user
 from hyperlabel.datasets.formats import format_of
@@ -150,6 +151,11 @@ def iter_table(
             path, label_column, table_plan.label_separator, delimiter, chunk_rows
         )
         label_names = scanned_names if label_names is None else label_names
+    if format_of(path).name == "parquet" and table_plan.takes_numbers_only():
+        features = number_columns(Path(path), table_plan.label_list, table_plan.features)
+        if features is not None:
+            yield from table_plan.iter_numbers(features, chunk_rows)
+            return
     table_plan.settle(read_cells(path, chunk_rows, delimiter))
     for chunk in read_cells(path, chunk_rows, delimiter):
         data = table_plan.dataset(chunk)
@@ -250,6 +256,31 @@ class TablePlan:
             bad_cells.check()
         elif bad_cells.columns:
             warn_user(f"{Path(self.path).name}: unreadable cells are read as missing: {bad_cells.summary()}.")
+
+    def takes_numbers_only(self) -> bool:
+        """Whether nothing but columns of numbers and of 0 and 1 is asked for."""
+        other_roles = (self.label_column, self.text, self.group, self.time, self.blank, self.decimal)
+        return not any(other_roles) and not self.text_columns
+
+    def iter_numbers(self, features: list[str], chunk_rows: int) -> Iterator[Dataset]:
+        """Read columns of numbers from Parquet; chunks with other labels are read cell by cell."""
+        self.numbers, n_read, has_yielded = features, 0, False
+        for batch in iter_number_batches(Path(self.path), [*features, *self.label_list], chunk_rows):
+            values = numbers_and_labels(batch, features, self.label_list)
+            if values is not None:
+                yield Dataset(*values, features, self.label_list, name=self.title)
+            else:
+                places = list(range(n_read + 1, n_read + batch.num_rows + 1))
+                cells = Cells(batch.to_pydict(), places, Path(self.path), "row")
+                self.columns.see(cells)
+                data = self.dataset(cells)
+                self.check_cells()
+                yield data
+            n_read, has_yielded = n_read + batch.num_rows, True
+        if not has_yielded:
+            yield self.dataset(
+                Cells({name: [] for name in [*features, *self.label_list]}, [], Path(self.path), "row")
+            )
 
     def settle(self, chunks: Iterable[Cells]) -> None:
         """Choose the columns of numbers and the form of the times, from as many rows as that takes."""

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.datasets import Dataset
+from hyperlabel.datasets._arrow_numbers import rows_of_columns
 
 BLOCK_BYTES = 16 * 2**20  # of the dense rows formed at a time; larger blocks were not faster
 Chunk = tuple[Any, Any, Any]  # X, y, sample_weight
@@ -91,7 +92,7 @@ class Batches:
             for start in range(0, batch.num_rows, max_rows):
                 pending.append(batch.slice(start, max_rows))
                 n_pending += pending[-1].num_rows
-                if n_pending >= max_rows:
+                if 2 * n_pending >= max_rows:  # joining batches costs a copy
                     yield pyarrow.Table.from_batches(pending)
                     pending, n_pending = [], 0
         if n_pending:
@@ -103,7 +104,9 @@ class Batches:
     def _read_targets(self, arrow_table: Any) -> Any:
         if not isinstance(self._labels, str):
             values = _stack_columns(arrow_table, list(self._labels), labels=True)
-            if not np.isin(values, (0, 1)).all():  # one column of other numbers would pass for classes
+            if not (
+                (values == 0) | (values == 1)
+            ).all():  # one column of other numbers would pass for classes
                 raise ValueError("Label columns must hold only 0 and 1 (or true and false).")
             return values
         column = _get_column(arrow_table, self._labels)
@@ -170,10 +173,7 @@ def _stack_columns(arrow_table: Any, names: Sequence[str], *, labels: bool = Fal
     dtype = np.result_type(*kinds)
     if not labels and dtype != np.float32:
         dtype = np.dtype(np.float64)
-    values = np.empty((arrow_table.num_rows, len(columns)), dtype=dtype, order="F")
-    for j, column in enumerate(columns):
-        values[:, j] = column.to_numpy()
-    return values
+    return rows_of_columns([column.to_numpy() for column in columns], arrow_table.num_rows, dtype)
 
 
 def _encode_label_lists(column: Any, name: str, classes: Any) -> sparse.csr_array:
