@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hyperlabel import datasets, outofcore
-from hyperlabel.datasets import _arrow_numbers, table
+from hyperlabel.datasets import arrow_numbers, table
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -68,5 +68,5 @@ def test_columns_of_text_are_left_out_as_before(tmp_path):
 
 def test_rows_are_columns_turned():
     columns = np.random.default_rng(0).normal(size=(7, 1300))
-    rows = _arrow_numbers.rows_of_columns(list(columns), 1300, np.float32)
+    rows = arrow_numbers.rows_of_columns(list(columns), 1300, np.float32)
     np.testing.assert_array_equal(rows, columns.T.astype(np.float32))

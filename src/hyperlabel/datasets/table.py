@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._labels import indicator_from_sets
-from hyperlabel.datasets._arrow_numbers import iter_number_batches, number_columns, numbers_and_labels
+from hyperlabel.datasets.arrow_numbers import iter_number_batches, number_columns, numbers_and_labels
 from hyperlabel.datasets._dataset import Dataset, concat
 from hyperlabel.datasets._lines import DataError, warn_user
 from hyperlabel.datasets.formats import format_of

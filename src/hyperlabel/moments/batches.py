@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.datasets import Dataset
-from hyperlabel.datasets._arrow_numbers import rows_of_columns
+from hyperlabel.datasets.arrow_numbers import rows_of_columns
 
 BLOCK_BYTES = 16 * 2**20  # of the dense rows formed at a time; larger blocks were not faster
 Chunk = tuple[Any, Any, Any]  # X, y, sample_weight
