@@ -11,9 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._labels import indicator_from_sets
-from hyperlabel.datasets.arrow_numbers import iter_number_batches, number_columns, numbers_and_labels
 from hyperlabel.datasets._dataset import Dataset, concat
 from hyperlabel.datasets._lines import DataError, warn_user
+from hyperlabel.datasets.arrow_numbers import iter_number_batches, number_columns, numbers_and_labels
 from hyperlabel.datasets.formats import format_of
 from hyperlabel.datasets.label_cells import NO_LABEL, find_separator, split_label_cells, warn_of_empty
 from hyperlabel.datasets.objects import cell_text, names_inside
