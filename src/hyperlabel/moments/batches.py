@@ -92,7 +92,7 @@ class Batches:
             for start in range(0, batch.num_rows, max_rows):
                 pending.append(batch.slice(start, max_rows))
                 n_pending += pending[-1].num_rows
-                if 2 * n_pending >= max_rows:  # joining batches costs a copy
+                if n_pending >= max_rows:
                     yield pyarrow.Table.from_batches(pending)
                     pending, n_pending = [], 0
         if n_pending:
