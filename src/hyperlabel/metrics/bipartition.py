@@ -9,6 +9,7 @@ from sklearn import metrics as sk
 from hyperlabel._tables import Table
 from hyperlabel.metrics.validation import (
     Truth,
+    leave_out_unknown,
     read_label_sets,
     read_truth,
     read_weights,
@@ -207,7 +208,9 @@ def _read_inputs(
     y_true: Any, y_pred: Any, sample_weight: Any
 ) -> tuple[Truth, sparse.csr_array, np.ndarray | None]:
     truth = read_truth(y_true, y_pred)
-    return truth, read_label_sets(y_pred, truth), read_weights(sample_weight, truth)
+    P, weights = read_label_sets(y_pred, truth), read_weights(sample_weight, truth)
+    known: tuple[Truth, sparse.csr_array, np.ndarray | None] = leave_out_unknown(truth, P, weights)
+    return known
 
 
 def _averaged_score(y_true: Any, y_pred: Any, sample_weight: Any, average: Average) -> Any:
@@ -257,8 +260,6 @@ def _compute_hamming_loss(truth: Truth, P: sparse.csr_array, weights: np.ndarray
 
 def _compute_subset_accuracy(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> float:
     Y, P, _ = _for_sklearn(truth, P)
-    if truth.missing is not None:
-        weights = np.where(truth.n_known(axis=1) > 0, 1.0 if weights is None else weights, 0.0)
     return float(sk.accuracy_score(Y, P, sample_weight=weights))
 
 

@@ -9,6 +9,7 @@ from hyperlabel.metrics.probability import read_probabilities
 from hyperlabel.metrics.validation import (
     TopK,
     bounded_blocks,
+    leave_out_unknown,
     read_truth,
     read_weights,
     with_shared_arguments,
@@ -75,8 +76,9 @@ def reliability(y_true: Any, y_proba: Any, *, n_bins: int = 10, sample_weight: A
     p = read_probabilities(y_proba, truth)
     if isinstance(p, TopK):
         raise ValueError("reliability needs the probability of every label, not a list of the best.")
-    weights = read_weights(sample_weight, truth)
-    edges = np.unique(np.quantile(p, np.linspace(0.0, 1.0, n_bins + 1)))
+    truth, p, weights = leave_out_unknown(truth, p, read_weights(sample_weight, truth))
+    known_p = p if truth.missing is None else p[~truth.missing.toarray()]
+    edges = np.unique(np.quantile(known_p, np.linspace(0.0, 1.0, n_bins + 1)))
     if len(edges) < 2:
         edges = np.array([edges[0], edges[0]])
     n, n_labels = truth.shape

@@ -13,6 +13,7 @@ from hyperlabel.metrics.ranking import auc_by_label, rank_measures, ranked_block
 from hyperlabel.metrics.validation import (
     TopK,
     Truth,
+    leave_out_unknown,
     mean_where_defined,
     name_columns,
     read_label_sets,
@@ -64,7 +65,9 @@ def evaluate(
     Returns
     -------
     values : dict of str to float
-        Measures by name. What a mean leaves out is counted beside it: ``n_labels_absent`` (from truth
+        Measures by name. What a mean leaves out is counted beside it: ``n_unknown`` (entries of y_true that
+        nobody knows, where there are some; rows without any known label are not in n_rows),
+        ``n_labels_absent`` (from truth
         and prediction; F1 0), ``n_labels_without_positives`` (from truth: 0 in the macro averages, not in
         ``f1_macro_present`` and its like), ``n_rows_without_labels`` (not in one_error, coverage_error,
         label_ranking_average_precision, precision_at_k and ndcg_at_k), ``n_rows_without_pairs`` (those and
@@ -88,14 +91,18 @@ def evaluate(
         y_proba = name_columns(y_proba, label_names, "y_proba")
     truth = read_truth(y_true, y_pred, y_score, y_proba)
     weights = read_weights(sample_weight, truth)
+    P = None if y_pred is None else read_label_sets(y_pred, truth)
+    proba = None if y_proba is None else read_probabilities(y_proba, truth)
+    scores = proba if y_score is None else read_scores(y_score, truth)
+    n_unknown = 0 if truth.missing is None else truth.missing.nnz
+    truth, P, proba, scores, weights = leave_out_unknown(truth, P, proba, scores, weights)
     values: dict[str, Any] = {"n_rows": truth.shape[0], "n_labels": truth.shape[1]}
-    if y_pred is not None:
-        P = read_label_sets(y_pred, truth)
+    if n_unknown:
+        values["n_unknown"] = n_unknown
+    if P is not None:
         values |= bipartition_table(truth, P, weights)
         if per_label:
             values["per_label"] = label_table(truth, P, weights)
-    proba = None if y_proba is None else read_probabilities(y_proba, truth)
-    scores = proba if y_score is None else read_scores(y_score, truth)
     if scores is not None:
         values |= _ranking_table(truth, scores, weights, ks, propensities)
     if proba is not None:

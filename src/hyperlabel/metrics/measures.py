@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.metrics import at_k, bipartition, probability, ranking
-from hyperlabel.metrics.validation import CheckedAnswer, Truth
+from hyperlabel.metrics.validation import CheckedAnswer, Truth, takes_checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +127,14 @@ def score_parts(
 ) -> list[float]:
     """Return the score of validated label sets on each of some parts of the rows."""
     P = sparse.csr_array(label_sets, dtype=np.float64)
-    return [
-        measure.score(
-            Truth(Y[rows]),
-            CheckedAnswer(P[rows]),
-            None if sample_weight is None else sample_weight[rows],
-        )
-        for rows in parts
-    ]
+    values = []
+    for rows in parts:
+        weight = None if sample_weight is None else sample_weight[rows]
+        truth, answer = (Y[rows], P[rows])
+        if takes_checked(measure.function):
+            truth, answer = Truth.of_targets(truth), CheckedAnswer(answer)
+        values.append(measure.score(truth, answer, weight))
+    return values
 
 
 def _register_all() -> None:

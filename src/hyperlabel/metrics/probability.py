@@ -9,6 +9,7 @@ from hyperlabel.metrics.validation import (
     Truth,
     bounded_blocks,
     contains_columns,
+    leave_out_unknown,
     mean_over_labels,
     mean_where_defined,
     read_scores,
@@ -96,10 +97,9 @@ def _square_costs(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _averaged_cost(y_true: Any, y_proba: Any, average: Any, sample_weight: Any, costs: Any) -> Any:
     truth = read_truth(y_true, y_proba)
-    proba = read_probabilities(y_proba, truth)
-    return mean_over_labels(
-        _mean_label_costs(truth, proba, read_weights(sample_weight, truth), costs), average
-    )
+    answers = read_probabilities(y_proba, truth), read_weights(sample_weight, truth)
+    truth, proba, weights = leave_out_unknown(truth, *answers)
+    return mean_over_labels(_mean_label_costs(truth, proba, weights, costs), average)
 
 
 def _mean_label_costs(

@@ -12,7 +12,7 @@ from hyperlabel._sklearn_compat import check_response_method
 from hyperlabel._validation import TargetLayout, count_dimensions, layout_of_classes, made_up_names
 from hyperlabel.metrics import bipartition
 from hyperlabel.metrics.measures import Measure, get_measure, list_measures
-from hyperlabel.metrics.validation import CheckedAnswer, NamedAnswer, Truth, named_labels
+from hyperlabel.metrics.validation import CheckedAnswer, NamedAnswer, Truth, named_labels, takes_checked
 
 _SCORES = ("decision_function", "predict_proba")
 _PROBA = ("predict_proba",)
@@ -146,8 +146,11 @@ def score_known(
 
     Label sets are where a score is above its threshold. A scorer of others sees a classifier, X and y.
     """
-    if isinstance(scorer, LabelScorer) and scorer._response_method != _PROBA:
+    is_ours = isinstance(scorer, LabelScorer) and takes_checked(scorer._score_func)
+    if is_ours and scorer._response_method != _PROBA:
         values = scores if isinstance(scorer, ScoreScorer) else sparse.csr_array(scores > thresholds) * 1.0
-        return float(scorer._sign * scorer._score_func(Truth(Y), CheckedAnswer(values), **scorer._kwargs))
+        return float(
+            scorer._sign * scorer._score_func(Truth.of_targets(Y), CheckedAnswer(values), **scorer._kwargs)
+        )
     y = Y if layout.is_sparse else Y.toarray().astype(int)
     return float(scorer(KnownScores(scores, layout, thresholds), X, y))

@@ -7,8 +7,10 @@ missing : n×K ``csr_array`` pattern of the entries of y_true that are NaN, or N
 TopK : lists of the best labels of each row; every label outside the list is taken as tied below it
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import cleandoc, signature
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,8 +18,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from hyperlabel._labels import NamedColumns, checked_csr, indicator_from_sets, label_sets
-from hyperlabel._validation import check_targets, check_weights, column_names
+from hyperlabel._labels import NamedColumns, indicator_from_sets, label_sets
+from hyperlabel._validation import check_targets, check_weights, column_names, split_missing
 
 # Rows are handled in blocks of about this many entries, so that nothing n×K is ever formed.
 BLOCK_ENTRIES = 2**18
@@ -25,9 +27,10 @@ BLOCK_ENTRIES = 2**18
 
 _ARGUMENTS = {
     "y_true": """y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-    True indicator of 0 and 1; NaN where unknown (such entries count nowhere). Or the names of the labels of
-    each row; y_pred then names labels too, and scores are a frame with these names. A label that these lack
-    counts as not predicted, ranked below all others (several such tie) and of probability 0.""",
+    True indicator of 0 and 1; NaN where unknown (such entries count nowhere, nor do rows without a known
+    one). A share between 0 and 1 counts as the likelier answer, and as unknown at ½. Or the names of the
+    labels of each row; y_pred then names labels too, and scores are a frame with these names. A label that
+    these lack counts as not predicted, ranked below all others (several such tie) and of probability 0.""",
     "y_pred": """y_pred : array-like or sparse matrix of shape (n_samples, n_labels)
     Predicted indicator.""",
     "y_score": """y_score : array-like of shape (n_samples, n_labels), or tuple (indices, scores)
@@ -46,6 +49,11 @@ _PARAMETERS, _RETURNS = "Parameters\n----------\n", "Returns\n-------\n"
 Measure = TypeVar("Measure", bound=Callable[..., Any])
 
 
+def takes_checked(measure: Any) -> bool:
+    """Whether a function reads a `Truth` and a `CheckedAnswer`: those of this package do."""
+    return getattr(measure, "takes_checked", False)
+
+
 def with_shared_arguments(measure: Measure) -> Measure:
     """Write into the docstring of a measure the arguments that it shares with others and does not name."""
     doc = cleandoc(measure.__doc__ or "")
@@ -53,6 +61,7 @@ def with_shared_arguments(measure: Measure) -> Measure:
         doc = doc.replace(_RETURNS, f"{_PARAMETERS}\n{_RETURNS}", 1)
     missing_names = [name for name in signature(measure).parameters if f"\n{name} : " not in doc]
     shared_texts = [f"{_ARGUMENTS[name]}\n" for name in missing_names]
+    measure.takes_checked = True  # type: ignore[attr-defined]
     measure.__doc__ = doc.replace(_PARAMETERS, "".join([_PARAMETERS, *shared_texts]), 1)
     return measure
 
@@ -87,10 +96,28 @@ class Truth:
     names: list[str] | None = None  # of the labels, where y_true has them
     from_sets: bool = False  # the labels are those that either side names
 
+    @classmethod
+    def of_targets(cls, Y: sparse.csr_array, names: list[str] | None = None) -> Truth:
+        """Return the truth of a validated indicator: stored NaN is unknown, shares become hard."""
+        known, missing = split_missing(harden(Y))
+        return cls(known, None if missing is None else missing.astype(bool), names)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and labels."""
         return self.Y.shape
+
+    @property
+    def rows_known(self) -> np.ndarray | None:
+        """Rows with a known label, where others have none."""
+        if self.missing is None:
+            return None
+        has_known = self.n_known(axis=1) > 0
+        return None if has_known.all() else np.flatnonzero(has_known)
+
+    def take(self, rows: np.ndarray) -> Truth:
+        """Return some of the rows."""
+        return replace(self, Y=self.Y[rows], missing=None if self.missing is None else self.missing[rows])
 
     def clear_unknown(self, P: sparse.csr_array) -> sparse.csr_array:
         """Return label sets without the entries nobody knows the truth of."""
@@ -103,6 +130,32 @@ class Truth:
         """Count the known entries of each label (axis 0) or row (axis 1)."""
         full = np.full(self.shape[1 - axis], self.shape[axis], dtype=np.int64)
         return full if self.missing is None else full - np.diff(_along_axis(self.missing, axis).indptr)
+
+
+def harden(Y: sparse.csr_array) -> sparse.csr_array:
+    """Return what shares between 0 and 1 say: above ½ on, below off, ½ unknown (NaN)."""
+    is_share = (Y.data > 0) & (Y.data < 1)
+    if not is_share.any():
+        return Y
+    hard = Y.copy()
+    hard.data[is_share] = np.where(Y.data == 0.5, np.nan, Y.data > 0.5)[is_share]
+    hard.eliminate_zeros()
+    return hard
+
+
+def take_answer(answer: Any, rows: np.ndarray) -> Any:
+    """Return some rows of scores, best labels or label sets; None stays None."""
+    if isinstance(answer, TopK):
+        return TopK(answer.indices[rows], answer.scores[rows])
+    return None if answer is None else answer[rows]
+
+
+def leave_out_unknown(truth: Truth, *answers: Any) -> tuple[Any, ...]:
+    """Return truth and answers (or weights) without the rows no label of which is known."""
+    rows = truth.rows_known
+    if rows is None:
+        return (truth, *answers)
+    return (truth.take(rows), *(take_answer(answer, rows) for answer in answers))
 
 
 def _along_axis(A: sparse.csr_array, axis: int) -> Any:
@@ -121,21 +174,10 @@ def read_truth(y_true: Any, *others: Any) -> Truth:
         label_names = sorted({*(named_labels(y_true) or ()), *compared_names})
         return Truth(indicator_from_sets(sets, label_names)[0], None, label_names, from_sets=True)
     if sparse.issparse(y_true):
-        Y = checked_csr(y_true).copy()
-        Y.sum_duplicates()
-        is_nan = np.isnan(Y.data) if Y.dtype.kind == "f" else np.zeros(Y.nnz, dtype=bool)
-        missing = None
-        if is_nan.any():
-            missing = sparse.csr_array((is_nan, Y.indices, Y.indptr), shape=Y.shape, copy=True)
-            missing.eliminate_zeros()
-            Y.data[is_nan] = 0
-        return Truth(_read_indicator(Y, "y_true"), missing)
+        return Truth.of_targets(_read_indicator(y_true, "y_true", uncertain=True))
     names = _given_names(y_true)
     values = _as_two_dimensional(y_true, "y_true")
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        gaps = np.isnan(values)
-        return Truth(_read_indicator(np.where(gaps, 0.0, values), "y_true"), sparse.csr_array(gaps), names)
-    return Truth(_read_indicator(values, "y_true"), None, names)
+    return Truth.of_targets(_read_indicator(values, "y_true", uncertain=True), names)
 
 
 def named_labels(y: Any) -> list[str] | None:
@@ -197,7 +239,9 @@ def read_scored(
 ) -> tuple[Truth, np.ndarray | TopK, np.ndarray | None]:
     """Read truth, scores and weights of the rows."""
     truth = read_truth(y_true, y_score)
-    return truth, read_scores(y_score, truth), read_weights(sample_weight, truth)
+    scores, weights = read_scores(y_score, truth), read_weights(sample_weight, truth)
+    known: tuple[Truth, np.ndarray | TopK, np.ndarray | None] = leave_out_unknown(truth, scores, weights)
+    return known
 
 
 def read_weights(sample_weight: Any, truth: Truth) -> np.ndarray | None:
@@ -347,8 +391,8 @@ def _as_two_dimensional(y: Any, name: str) -> np.ndarray:
     return values
 
 
-def _read_indicator(y: Any, name: str) -> sparse.csr_array:
-    Y, layout = check_targets(y)
+def _read_indicator(y: Any, name: str, *, uncertain: bool = False) -> sparse.csr_array:
+    Y, layout = check_targets(y, name=name, missing=uncertain, soft=uncertain)
     if layout.kind != "multilabel":  # a column of other values than 0 and 1
         raise ValueError(f"{name} must hold only 0 and 1.")
     return Y
