@@ -67,9 +67,14 @@ class CheckedTargets:
         return CheckedTargets(self.Y[rows], self.layout) if self.layout.kind == "multilabel" else None
 
 
-def read_targets(y: Any, *, n_rows: int, name: str) -> CheckedTargets:
+def read_targets(
+    y: Any, *, n_rows: int, name: str, missing: bool = False, soft: bool = False
+) -> CheckedTargets:
     """Validate y, unless a wrapper has done so."""
-    return y if isinstance(y, CheckedTargets) else CheckedTargets(*check_targets(y, n_rows=n_rows, name=name))
+    if not isinstance(y, CheckedTargets):
+        return CheckedTargets(*check_targets(y, n_rows=n_rows, name=name, missing=missing, soft=soft))
+    _refuse_values(y.Y.data, name, missing=missing, soft=soft)
+    return y
 
 
 def checked_indicator(Y: sparse.csr_array) -> CheckedTargets:
@@ -95,7 +100,11 @@ def check_fit(
 
 
 def accepted_targets(estimator: Any) -> dict[str, bool]:
-    """Return which entries of y besides 0 and 1 an estimator takes, as options of `check_targets`."""
+    """Return which entries of y besides 0 and 1 an estimator takes, as options of `check_targets`.
+
+    A Pipeline takes what its last step does.
+    """
+    estimator = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     return {
         "missing": getattr(estimator, "_accepts_missing_labels", False),
         "soft": getattr(estimator, "_accepts_soft_targets", False),

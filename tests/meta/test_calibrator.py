@@ -45,9 +45,9 @@ def test_sigmoid_is_fitted_on_out_of_fold_scores(data):
     expected = Sigmoid.fit(
         out_of_fold_scores(RidgeClassifier(), X, Y, cv=KFold(3)), sparse.csr_array(Y * 1.0)
     )
-    np.testing.assert_allclose(model.calibrators_.slope, expected.slope)
+    np.testing.assert_allclose(model.calibrators_.sigmoid.slope, expected.slope)
     free = MultiLabelCalibrator(BinaryRelevance(alpha=1.0), method="sigmoid", cv=KFold(3)).fit(X, Y)
-    np.testing.assert_allclose(free.calibrators_.slope, expected.slope, rtol=1e-5)
+    np.testing.assert_allclose(free.calibrators_.sigmoid.slope, expected.slope, rtol=1e-5)
 
 
 def test_constant_labels_are_as_sure_as_the_rows_allow(data):

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
+from scipy.special import expit, logit
 
+from hyperlabel.decision.known_entries import is_complete, known_column, known_labels, split_shares
 from hyperlabel.solvers.margin.platt import solve_platt
 
 
@@ -27,10 +28,31 @@ class Sigmoid:
 
     @classmethod
     def fit(cls, scores: np.ndarray, Y: sparse.csr_array, sample_weight: np.ndarray | None = None) -> Sigmoid:
-        """Fit all labels; see :func:`hyperlabel.solvers.margin.platt.solve_platt`."""
+        """Fit all labels; see :func:`hyperlabel.solvers.margin.platt.solve_platt`.
+
+        Y may hold NaN where nobody knows and shares between 0 and 1, weights may be n×k. A label that no row
+        knows gets the mean probability of the others.
+        """
+        if not is_complete(Y, sample_weight):
+            return cls._fit_known(scores, Y, sample_weight)
         # a gradient of 1e-6 moves p by far less than one row would
         platt_fit = solve_platt(scores, Y, sample_weight=sample_weight, tol=1e-6)
         return cls(platt_fit.slope, platt_fit.intercept)
+
+    @classmethod
+    def _fit_known(cls, scores: np.ndarray, Y: sparse.csr_array, sample_weight: np.ndarray | None) -> Sigmoid:
+        slope, intercept, share = np.zeros(Y.shape[1]), np.zeros(Y.shape[1]), np.full(Y.shape[1], np.nan)
+        for j, rows, target, weight in known_labels(Y, sample_weight, shares=True):
+            if not len(rows) or (weight is not None and not weight.any()):
+                continue
+            share[j] = np.average(target, weights=weight)
+            label_scores, target, weight = split_shares(scores[rows, j], target, weight)
+            fitted = cls.fit(np.ascontiguousarray(label_scores[:, None]), known_column(target), weight)
+            slope[j], intercept[j] = fitted.slope[0], fitted.intercept[0]
+        is_unknown = np.isnan(share)
+        mean_share = 0.5 if is_unknown.all() else float(share[~is_unknown].mean())
+        intercept[is_unknown] = logit(np.clip(mean_share, 1e-6, 1 - 1e-6))
+        return cls(slope, intercept)
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return the probability of each label, n×k."""

@@ -27,6 +27,7 @@ from scipy.optimize import isotonic_regression
 from scipy.special import expit, log_expit
 
 from hyperlabel.decision.calibration_curves import Isotonic, Sigmoid
+from hyperlabel.decision.known_entries import is_complete, known_column, known_labels, split_shares
 from hyperlabel.solvers.labels.score_bins import bin_scores
 
 N_BINS, REACH = 128, 8.0  # of standardised scores
@@ -54,16 +55,21 @@ class Calibrators:
         *,
         method: str = "auto",
     ) -> Calibrators:
-        """Fit all labels; `method` names one curve for all of them, or lets held-out rows choose."""
+        """Fit all labels; `method` names one curve for all of them, or lets held-out rows choose.
+
+        With "sigmoid" the slopes are those of each label alone. Y may hold NaN where nobody knows and shares
+        between 0 and 1, weights may be n×k.
+        """
         score_histogram = _Histogram.of(scores, Y, sample_weight)
         platt_sigmoid = Sigmoid.fit(scores, Y, sample_weight)
-        sigmoid = _shrink_slopes(platt_sigmoid, score_histogram)
+        sigmoid = platt_sigmoid if method == "sigmoid" else _shrink_slopes(platt_sigmoid, score_histogram)
         logit = score_histogram.middle * sigmoid.slope[:, None] + sigmoid.intercept[:, None]
         bin_rows, bin_positives = score_histogram.rows.sum(axis=0), score_histogram.on.sum(axis=0)
         k = len(logit)
         curve_kind = np.full(k, "sigmoid" if method == "auto" else method, dtype=object)
         if method == "auto":
             curve_kind = _choose_curves(score_histogram, logit)
+        curve_kind[bin_rows.sum(axis=1) == 0] = "sigmoid"  # nobody knows the label
         beta_weights = np.tile([1.0, 1.0, 0.0], (k, 1))
         if (beta_labels := np.flatnonzero(curve_kind == "beta")).size:
             beta_weights[beta_labels] = _fit_beta(
@@ -90,6 +96,11 @@ class Calibrators:
         is_logit = self.kind != "isotonic"
         p[:, is_logit] = expit(p[:, is_logit])
         return p
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether log-odds are a linear function of the scores."""
+        return bool((self.kind == "sigmoid").all())
 
     def relabelled(self, old_columns: np.ndarray) -> Calibrators:
         """Return the curves of the labels `old_columns`; -1 is a new label, with the usual slope."""
@@ -124,6 +135,8 @@ class _Histogram:
 
     @classmethod
     def of(cls, scores: np.ndarray, Y: sparse.csr_array, sample_weight: np.ndarray | None) -> _Histogram:
+        if not is_complete(Y, sample_weight):
+            return cls._of_known(scores, Y, sample_weight)
         n = len(scores)
         row_weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         fold_of_row = np.random.default_rng(0).permutation(np.arange(n) % N_FOLDS)
@@ -133,6 +146,24 @@ class _Histogram:
         bin_middle = (np.arange(N_BINS) + 0.5 - N_BINS / 2) * (2 * REACH / N_BINS)
         return cls(mean_score[:, None] + bin_middle * std[:, None], std, bin_rows, bin_positives)
 
+    @classmethod
+    def _of_known(
+        cls, scores: np.ndarray, Y: sparse.csr_array, sample_weight: np.ndarray | None
+    ) -> _Histogram:
+        """Return the histograms of labels with gaps, each of the rows that know it."""
+        k = Y.shape[1]
+        middle, std = np.zeros((k, N_BINS)), np.ones(k)
+        bin_rows, bin_positives = np.zeros((2, N_FOLDS, k, N_BINS))
+        for j, rows, target, weight in known_labels(Y, sample_weight, shares=True):
+            if not len(rows):
+                continue
+            label_scores, target, weight = split_shares(scores[rows, j], target, weight)
+            column = cls.of(np.ascontiguousarray(label_scores[:, None]), known_column(target), weight)
+            middle[j], std[j] = column.middle[0], column.std[0]
+            n_folds = len(column.rows)  # fewer than usual of very few rows
+            bin_rows[:n_folds, j], bin_positives[:n_folds, j] = column.rows[:, 0], column.on[:, 0]
+        return cls(middle, std, bin_rows, bin_positives)
+
 
 def _shrink_slopes(platt_sigmoid: Sigmoid, hist: _Histogram) -> Sigmoid:
     """Draw slopes to the shared one (of standardised scores) and make the mean probability the base rate."""
@@ -140,18 +171,23 @@ def _shrink_slopes(platt_sigmoid: Sigmoid, hist: _Histogram) -> Sigmoid:
     positives, n = bin_positives.sum(axis=1), bin_rows.sum(axis=1)
     if not positives.sum():
         return platt_sigmoid
+    is_unknown = n == 0
     shared_slope = np.average(platt_sigmoid.slope * hist.std, weights=positives) / hist.std
     slope = (positives * platt_sigmoid.slope + SHRINKAGE * shared_slope) / (positives + SHRINKAGE)
     mean_positive_score = (hist.middle * bin_positives).sum(axis=1) / np.maximum(positives, 1)
     intercept = platt_sigmoid.intercept + (platt_sigmoid.slope - slope) * mean_positive_score
-    target_count = np.clip(positives, 0.5, n - 0.5)
+    target_count = np.where(is_unknown, 0.0, np.clip(positives, 0.5, n - 0.5))
     for _ in range(50):
         p = expit(hist.middle * slope[:, None] + intercept[:, None])
         count_error = target_count - (bin_rows * p).sum(axis=1)
         newton_step = count_error / np.maximum((bin_rows * p * (1 - p)).sum(axis=1), 1e-12)
         intercept = intercept + np.clip(newton_step, -1.0, 1.0)
-        if (np.abs(count_error) < 1e-6 * n).all():
+        if (np.abs(count_error) <= 1e-6 * n).all():
             break
+    slope, intercept = (
+        np.where(is_unknown, 0.0, slope),
+        np.where(is_unknown, platt_sigmoid.intercept, intercept),
+    )
     return Sigmoid(slope, intercept)
 
 

@@ -130,7 +130,7 @@ def label_errors(
     """
     if noise not in ("estimated", "proportional", "uniform"):
         raise ValueError(f"noise must be 'estimated', 'proportional' or 'uniform', got {noise!r}.")
-    Y, layout = check_targets(y)
+    Y, layout = check_targets(y, name="label_errors")
     names = [str(name) for name in (layout.label_names if label_names is None else label_names)]
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != Y.shape:

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import DocumentedEstimator
+from hyperlabel.metrics.validation import harden
 from hyperlabel.solvers.rank.scaling import FeatureScaling
 from hyperlabel.solvers.rank.svr import solve_svr
 
@@ -24,7 +25,8 @@ from hyperlabel.solvers.rank.svr import solve_svr
 def set_size_targets(scores: np.ndarray, Y: Any) -> np.ndarray:
     """Return h(xᵢ) of each row from its scores (n×k) and its labels (n×k, dense or sparse).
 
-    Labels nobody knows (NaN) are left out.
+    Labels that nobody knows (NaN) have no part in it; a row without a known label gets NaN. A share counts as
+    the likelier answer.
 
     Examples
     --------
@@ -33,11 +35,13 @@ def set_size_targets(scores: np.ndarray, Y: Any) -> np.ndarray:
     >>> set_size_targets(scores, np.array([[1, 0, 0], [0, 0, 0], [1, 1, 1]]))
     array([ 1.5,  2.5, -0.5])
     """
-    labels = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
+    labels = harden(sparse.csr_array(Y, dtype=np.float64)).toarray()
     is_positive, is_negative = labels > 0, labels == 0
     worst_relevant = np.where(is_positive, scores, np.inf).min(axis=1)
     best_irrelevant = np.where(is_negative, scores, -np.inf).max(axis=1)
     has_none, has_all = ~is_positive.any(axis=1), ~is_negative.any(axis=1)
+    is_unknown = has_none & has_all
+    worst_relevant[is_unknown] = best_irrelevant[is_unknown] = np.nan
     worst_relevant[has_none], best_irrelevant[has_all] = (
         best_irrelevant[has_none] + 1.0,
         worst_relevant[has_all] - 1.0,
@@ -103,6 +107,10 @@ class LabelSetSize(DocumentedEstimator):
     def fit(self, X: Any, scores: np.ndarray, Y: Any, sample_weight: Any = None) -> LabelSetSize:
         """Learn h from rows, the ranker's scores of them (best out-of-fold) and their labels."""
         target = set_size_targets(scores, Y)
+        if np.isnan(target).any():  # rows no label of which is known
+            rows = np.flatnonzero(~np.isnan(target))
+            X, target = X[rows], target[rows]
+            sample_weight = None if sample_weight is None else sample_weight[rows]
         if self.regressor is not None:
             fit_params = {} if sample_weight is None else {"sample_weight": sample_weight}
             self.regressor_ = clone(self.regressor).fit(X, target, **fit_params)

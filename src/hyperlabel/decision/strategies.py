@@ -18,6 +18,7 @@ from hyperlabel._params import one_of
 from hyperlabel._topk import top_k
 from hyperlabel.decision.calibration_curves import Sigmoid, expected_f1_sets
 from hyperlabel.decision.guarantee_table import Guarantees
+from hyperlabel.decision.known_entries import is_complete
 from hyperlabel.decision.label_set_size import LabelSetSize
 from hyperlabel.decision.risk_control import check_guarantee, guarantee_precision, guarantee_recall
 from hyperlabel.decision.risk_control_overall import guarantee_overall_precision, guarantee_overall_recall
@@ -315,6 +316,11 @@ class GuaranteeStrategy(Strategy):
         """Return the guarantees of the labels that vary, which have these names."""
 
     def fit(self, data: OutOfFold) -> Fitted:
+        if not is_complete(data.Y, None):
+            raise ValueError(
+                f"{self.name!r} counts rows with and without a label, so it needs every label known, as 0 or "
+                "1: use another strategy, or keep such rows for the fit and tune with cv='prefit' on others."
+            )
         constant = np.zeros(data.scores.shape[1]) if data.constant is None else data.constant
         label_names = [str(name) for name in data.names] or [f"label{j}" for j in range(len(constant))]
         varying_names = [name for name, c in zip(label_names, constant, strict=True) if c == 0]

@@ -15,10 +15,12 @@ grid                  thresholds shared by all labels                     (t,)
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from hyperlabel.decision.known_entries import is_complete, known_column, known_labels
 from hyperlabel.solvers.arrays import row_blocks
 
 SORTED_BYTES = 32  # of a score while its column is sorted: value, order, tail, count
@@ -72,29 +74,64 @@ def find_candidates(
 ) -> Candidates:
     """Collect the candidates of every label.
 
-    `n_grid` shared thresholds are counted as well: quantiles of the positive scores of all labels.
+    `n_grid` shared thresholds are counted as well: quantiles of the positive scores of all labels. Y may hold
+    NaN where nobody knows, and weights may be n×k: each label is then searched on the rows that know it.
     """
     n, k = scores.shape
+    if not is_complete(Y, sample_weight):
+        return _find_known_candidates(scores, Y, sample_weight, n_grid)
     columns = Y.tocsc()
     grid = _score_grid(scores, columns, n_grid)
     candidate_blocks = [
         _block_candidates(scores, columns, block.start, block.stop, sample_weight, grid)
         for block in list(row_blocks(k, SORTED_BYTES * n))
     ]
+    positives = Y.T @ (np.ones(n) if sample_weight is None else sample_weight)
+    return _join_candidates(candidate_blocks, positives, grid)
+
+
+def _join_candidates(candidate_blocks: list[Any], positives: np.ndarray, grid: np.ndarray) -> Candidates:
     label, threshold, n_true_positives, n_predicted, above, grid_right, grid_found = (
         np.concatenate(candidate_column) for candidate_column in zip(*candidate_blocks, strict=True)
     )
-    positives = Y.T @ (np.ones(n) if sample_weight is None else sample_weight)
     return Candidates(
         label, threshold, n_true_positives, n_predicted, positives, above, grid, grid_right, grid_found
     )
+
+
+def _find_known_candidates(
+    scores: np.ndarray, Y: sparse.csr_array, sample_weight: np.ndarray | None, n_grid: int
+) -> Candidates:
+    """Collect the candidates label by label, each from the rows that know it."""
+    known = list(known_labels(Y, sample_weight))
+    on_scores = [scores[rows[target > 0], j] for j, rows, target, _ in known]
+    grid = _grid_of(np.concatenate(on_scores), n_grid)
+    candidate_blocks: list[Any] = []
+    positives = np.zeros(len(known))
+    for j, rows, target, weight in known:
+        if not len(rows):  # nobody knows the label: no candidate, and a threshold above all scores
+            empty, no_grid = np.zeros(0), np.zeros((1, len(grid)))
+            above = np.array([scores[:, j].max(initial=0.0) + 1.0])
+            candidate_blocks.append((empty.astype(np.int64), empty, empty, empty, above, no_grid, no_grid))
+            continue
+        column = known_column(target).tocsc()
+        label, *counts = _block_candidates(scores[rows, j][:, None], column, 0, 1, weight, grid)
+        candidate_blocks.append((label + j, *counts))
+        positives[j] = target.sum() if weight is None else target @ weight
+    return _join_candidates(candidate_blocks, positives, grid)
 
 
 def _score_grid(scores: np.ndarray, Y: sparse.csc_array, size: int) -> np.ndarray:
     if size == 0 or Y.nnz == 0:
         return np.zeros(0)
     entries = Y.tocoo()
-    values = scores[entries.row, entries.col]
+    return _grid_of(scores[entries.row, entries.col], size)
+
+
+def _grid_of(values: np.ndarray, size: int) -> np.ndarray:
+    """Return thresholds just below quantiles of the scores of positives."""
+    if size == 0 or len(values) == 0:
+        return np.zeros(0)
     steps = np.linspace(0.0, 1.0, size)
     if len(values) > size:
         values = np.quantile(values, steps, method="lower")

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hyperlabel._validation import split_missing
+from hyperlabel.decision.known_entries import entry_weights, is_complete, known_column, known_labels
 from hyperlabel.decision.threshold_candidates import (
     SORTED_BYTES,
     Candidates,
@@ -19,7 +21,7 @@ from hyperlabel.decision.threshold_candidates import (
 )
 from hyperlabel.metrics.measures import find_measure, list_measures
 from hyperlabel.metrics.ranking import ranked_blocks
-from hyperlabel.metrics.validation import Truth
+from hyperlabel.metrics.validation import Truth, harden, leave_out_unknown
 from hyperlabel.solvers.arrays import row_blocks
 
 GRID = 256
@@ -82,14 +84,14 @@ def per_label_thresholds(
     scores : ndarray of shape (n, k)
         Finite scores.
     Y : csr_array of shape (n, k)
-        True labels.
+        True labels; NaN is stored where nobody knows, and shares count as the likelier answer.
     scoring : {"f1_macro", "f1_micro", "hamming_loss"}, default="f1_macro"
         What the thresholds maximise: one of these, or another measure with such a `threshold_objective`
         (:class:`hyperlabel.metrics.Measure`), like ``"jaccard_micro"``.
     shrinkage : float, default=10.0
         m, in positives; 0 leaves every label to itself.
-    sample_weight : ndarray of shape (n,), default=None
-        Weights of the rows.
+    sample_weight : ndarray of shape (n,) or (n, k), default=None
+        Weights of the rows, or of their entries.
 
     Returns
     -------
@@ -120,7 +122,8 @@ def per_label_thresholds(
     elif scoring == "hamming_loss":
         gain = 2 * c.right - c.found
         index, thresholds = c.best(gain, none=0.0)
-        value = _hamming_score(float(c.take(gain, index).sum()), Y, sample_weight)
+        known_weight = float(entry_weights(Y, sample_weight).sum())
+        value = _hamming_score(float(c.take(gain, index).sum()), float(P.sum()), known_weight)
     else:
         thresholds, value = _best_by_dinkelbach(c)
     shared = _best_on_grid(c, scoring)[0]
@@ -166,12 +169,18 @@ def global_threshold(
     scoring = find_objective(scoring, "global")
     k = scores.shape[1]
     if scoring in ("f1_micro", "hamming_loss"):
-        return _best_pooled(scores, Y, scoring, sample_weight)
+        return _best_pooled(scores, harden(Y), scoring, sample_weight)
     if scoring == "f1_macro":
         threshold, value = _best_on_grid(find_candidates(scores, Y, sample_weight, n_grid=GRID), scoring)
     else:  # the F1 of rows is the F1 of labels of the transposed problem
+        if sample_weight is not None and sample_weight.ndim == 2:
+            raise ValueError("'f1_samples' is a mean over rows: it takes one weight for each row.")
+        truth = Truth.of_targets(Y)
+        known_rows = slice(None) if truth.rows_known is None else truth.rows_known
+        Y, scores = Y[known_rows], scores[known_rows]
+        row_weights = None if sample_weight is None else sample_weight[known_rows]
         rows = find_candidates(np.ascontiguousarray(scores.T), sparse.csr_array(Y.T), n_grid=GRID)
-        threshold, value = _best_on_grid(rows, "f1_macro", sample_weight, empty=1.0)
+        threshold, value = _best_on_grid(rows, "f1_macro", row_weights, empty=1.0)
     return Thresholds(np.full(k, threshold), value, threshold)
 
 
@@ -198,8 +207,14 @@ def proportional_thresholds(
     array([0.7])
     """
     n, k = scores.shape
-    label_weights = Y.T @ (np.ones(n) if sample_weight is None else sample_weight)
     thresholds = np.empty(k)
+    if not is_complete(Y, sample_weight):
+        for j, rows, target, weight in known_labels(Y, sample_weight):
+            column = np.ascontiguousarray(scores[rows, j][:, None])
+            known = proportional_thresholds(column, known_column(target), sample_weight=weight)
+            thresholds[j] = known[0] if len(rows) else np.inf
+        return thresholds
+    label_weights = Y.T @ (np.ones(n) if sample_weight is None else sample_weight)
     for label_block in row_blocks(k, SORTED_BYTES * n):
         ranked, tail, score_step = sort_columns(scores[:, label_block], sample_weight)
         label_index = np.arange(len(ranked))
@@ -252,6 +267,12 @@ def best_k(
     (2, 1.0)
     """
     scoring = find_objective(scoring, "top_k")
+    if sample_weight is not None and sample_weight.ndim == 2:
+        raise ValueError(
+            "The number of labels of a row is one for the row: it takes one weight for each row."
+        )
+    truth, scores, sample_weight = leave_out_unknown(Truth.of_targets(Y), scores, sample_weight)
+    Y = truth.Y
     n, n_labels = scores.shape
     set_sizes = np.diff(Y.indptr)
     depth = min(n_labels, max(1, int(set_sizes.max(initial=1)) if max_k is None else max_k))
@@ -259,16 +280,19 @@ def best_k(
     ks = np.arange(1, depth + 1)
     n_true_positives, n_predicted = np.zeros((n_labels, depth)), np.zeros((n_labels, depth))
     by_row, start = np.zeros(depth), 0
-    for block in ranked_blocks(Truth(Y), scores, depth=depth):
+    for block in ranked_blocks(truth, scores, depth=depth):
         rows = slice(start, start := start + len(block.hits))
-        weight = np.broadcast_to(w[rows, None], block.hits.shape)
+        weight = w[rows, None] * block.counted  # a label nobody knows is neither right nor wrong
         entry_index = (block.indices * depth + ks - 1).ravel()
         n_predicted += np.bincount(entry_index, weight.ravel(), n_labels * depth).reshape(n_labels, depth)
         hits = weight * block.hits
         n_true_positives += np.bincount(entry_index, hits.ravel(), n_labels * depth).reshape(n_labels, depth)
-        by_row += w[rows] @ (2 * np.cumsum(block.hits, axis=1) / (ks + block.n_relevant[:, None]))
+        n_listed = np.cumsum(block.counted, axis=1)
+        by_row += w[rows] @ (2 * np.cumsum(block.hits, axis=1) / (n_listed + block.n_relevant[:, None]))
     n_true_positives, n_predicted = np.cumsum(n_true_positives, axis=1), np.cumsum(n_predicted, axis=1)
     positives = Y.T @ w
+    unknown_weight = 0.0 if truth.missing is None else float((truth.missing.T @ w).sum())
+    known_weight = float(w.sum()) * n_labels - unknown_weight
     if scoring == "f1_micro":
         value = 2 * n_true_positives.sum(axis=0) / (n_predicted.sum(axis=0) + positives.sum())
     elif scoring == "f1_macro":
@@ -280,7 +304,7 @@ def best_k(
         value = by_row / w.sum()
     else:
         gain = 2 * n_true_positives.sum(axis=0) - n_predicted.sum(axis=0)
-        value = np.array([_hamming_score(g, Y, sample_weight) for g in gain])
+        value = np.array([_hamming_score(g, positives.sum(), known_weight) for g in gain])
     best = int(value.round(12).argmax())  # of equals the fewest labels, however their sums were rounded
     return best + 1, float(value[best])
 
@@ -311,10 +335,9 @@ def find_objective(scoring: Any, strategy: str) -> str:
     return str(measure.threshold_objective)
 
 
-def _hamming_score(gain: float, Y: sparse.csr_array, sample_weight: np.ndarray | None) -> float:
+def _hamming_score(gain: float, n_positives: float, known_weight: float) -> float:
     """Negative Hamming loss, so that greater is better: the loss of predicting nothing less the gain."""
-    w = np.ones(Y.shape[0]) if sample_weight is None else sample_weight
-    return (gain - float((Y.T @ w).sum())) / (float(w.sum()) * Y.shape[1])
+    return (gain - n_positives) / known_weight
 
 
 def _best_on_grid(
@@ -359,16 +382,31 @@ def _best_pooled(
 ) -> Thresholds:
     """Return the best threshold of all entries as one long column."""
     k = scores.shape[1]
-    entries = Y.tocoo()
+    known, missing = split_missing(Y)
+    entries = known.tocoo()
     flat_scores = scores.ravel()
     positive_scores = scores[entries.row, entries.col]
-    score_limit = None if sample_weight is not None else _useful_scores(flat_scores, positive_scores, scoring)
+    is_plain = sample_weight is None and missing is None
+    score_limit = _useful_scores(flat_scores, positive_scores, scoring) if is_plain else None
     is_kept = np.ones(flat_scores.size, dtype=bool) if score_limit is None else flat_scores >= score_limit
+    entry_weight = sample_weight
+    if sample_weight is not None:
+        by_entry = sample_weight if sample_weight.ndim == 2 else np.repeat(sample_weight, k)
+        entry_weight = by_entry.ravel()
+        is_kept &= entry_weight > 0 if sample_weight.ndim == 2 else True
+    if missing is not None:
+        gaps = missing.tocoo()
+        is_kept[gaps.row.astype(np.int64) * k + gaps.col] = False
     is_positive = np.zeros(flat_scores.size, dtype=bool)
     is_positive[entries.row.astype(np.int64) * k + entries.col] = True
-    weights = None if sample_weight is None else np.repeat(sample_weight, k)[is_kept]
+    if sample_weight is not None and sample_weight.ndim == 2:
+        n_positives = float(sample_weight.ravel()[is_positive].sum())
+    else:
+        n_positives = float(
+            (known.T @ (np.ones(len(scores)) if sample_weight is None else sample_weight)).sum()
+        )
+    weights = None if entry_weight is None else entry_weight[is_kept]
     c = find_candidates(flat_scores[is_kept, None], sparse.csr_array(is_positive[is_kept, None]), weights)
-    n_positives = float((Y.T @ (np.ones(len(scores)) if sample_weight is None else sample_weight)).sum())
     if scoring == "f1_micro":
         objective = 2 * c.right / (c.found + n_positives)
         index, threshold = c.best(objective, none=0.0)
@@ -376,7 +414,8 @@ def _best_pooled(
     else:
         gain = 2 * c.right - c.found
         index, threshold = c.best(gain, none=0.0)
-        value = _hamming_score(float(c.take(gain, index)[0]), Y, sample_weight)
+        known_weight = float(entry_weights(Y, sample_weight).sum())
+        value = _hamming_score(float(c.take(gain, index)[0]), n_positives, known_weight)
     return Thresholds(np.full(k, threshold[0]), value, float(threshold[0]))
 
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._base import MultiLabelClassifier, decode_scores, score_batches, score_rows
+from hyperlabel._base import MultiLabelClassifier, decode_scores, label_counts, score_batches, score_rows
 from hyperlabel._params import NONE, Rule, callable_, whole
 from hyperlabel._tables import Table
 from hyperlabel.decision.thresholds import can_tune_each_label
@@ -101,6 +101,8 @@ class AutoMultiLabel(ConsistentLabels, OutOfFoldProbabilities, MultiLabelClassif
     The winner is picked on the folds it is scored on, so its score is slightly optimistic: judge it
     on rows it has not seen.
 
+    y may hold NaN where nobody knows a label: methods that need every label are skipped, and say so.
+
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
@@ -111,6 +113,7 @@ class AutoMultiLabel(ConsistentLabels, OutOfFoldProbabilities, MultiLabelClassif
     True
     """
 
+    _accepts_missing_labels = True
     _rules: ClassVar[dict[str, Rule]] = {"verbose": whole(0), "on_candidate": callable_() | NONE}
 
     scoring: Any = "f1_macro"
@@ -131,7 +134,8 @@ class AutoMultiLabel(ConsistentLabels, OutOfFoldProbabilities, MultiLabelClassif
         X, Y = self._check_fit(X, self._imply_sets(y), min_samples=2)
         if self.label_tree is not None:
             Y = self._imply_columns(Y, self._layout)
-            self._set_targets(self._layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
+            counts, known_rows = label_counts(Y, None)
+            self._set_targets(self._layout, counts=counts, n_rows=known_rows)
         self._mostly_zero = mostly_zero(X)
         X = self._as_rows(X)
         scorer = get_scorer(self.scoring)

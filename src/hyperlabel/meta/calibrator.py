@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,16 +10,11 @@ from scipy.special import logit
 
 from hyperlabel._base import shape_probabilities
 from hyperlabel._params import one_of
-from hyperlabel.decision import Sigmoid
 from hyperlabel.decision.calibrators import Calibrators
 from hyperlabel.meta.linear_view import LinearView
 from hyperlabel.meta.wrapper_base import WrappingClassifier
 
-_METHODS: dict[str, Any] = {
-    "auto": Calibrators.fit,
-    "sigmoid": Sigmoid.fit,
-    **{name: partial(Calibrators.fit, method=name) for name in ("isotonic", "beta")},
-}
+_METHODS = ("auto", "sigmoid", "isotonic", "beta")
 
 
 @dataclass(eq=False, repr=False)
@@ -35,6 +29,9 @@ class MultiLabelCalibrator(WrappingClassifier):
     - :math:`g_j` is a sigmoid :math:`\sigma(a_j f + b_j), a_j \ge 0` (Platt's, all labels in one call),
       an isotonic curve, freer but in need of some hundred positives, or a beta curve in between; slopes of
       rare labels are drawn to the slope of all where the form is chosen.
+
+    y may hold NaN where nobody knows a label, and shares between 0 and 1, if the estimator takes them: a
+    share p counts as a row of weight p with the label and one of weight 1 − p without.
 
     `predict` says yes where p > ½ and `decision_function` is the log-odds of p. Labels that were constant
     in training get 1/(n+2) or (n+1)/(n+2): as sure as n rows can make one.
@@ -54,7 +51,7 @@ class MultiLabelCalibrator(WrappingClassifier):
     ----------
     estimator_ : classifier
         Fitted on all rows.
-    calibrators_ : Sigmoid or Calibrators
+    calibrators_ : Calibrators
         The fitted functions, of the labels that vary in training.
     classes_, label_names_ : ndarray
         As in every classifier of the library.
@@ -97,7 +94,7 @@ class MultiLabelCalibrator(WrappingClassifier):
         self.calibrators_ = None
         if varies.any():
             scores, Y, weights, _ = self._out_of_fold_scores(X, y, Y, routed)
-            self.calibrators_ = _METHODS[self.method](scores[:, varies], Y[:, varies], weights)
+            self.calibrators_ = Calibrators.fit(scores[:, varies], Y[:, varies], weights, method=self.method)
         return self
 
     def _positive_probabilities(self, X: Any) -> np.ndarray:
@@ -115,12 +112,13 @@ class MultiLabelCalibrator(WrappingClassifier):
         return logit(self._positive_probabilities(X))
 
     def _linear_view(self, Z: Any, names: Any, columns: Any) -> LinearView:
-        if not isinstance(self.calibrators_, Sigmoid):
+        if self.calibrators_ is None or not self.calibrators_.is_linear:
             raise ValueError("Isotonic calibration is not linear: explain the classifier inside, estimator_.")
         estimator_view = super()._linear_view(Z, names, columns)
         slope, shift = np.ones(len(self._constant)), np.zeros(len(self._constant))
         varies = self._constant == 0
-        slope[varies], shift[varies] = self.calibrators_.slope, self.calibrators_.intercept
+        sigmoid = self.calibrators_.sigmoid
+        slope[varies], shift[varies] = sigmoid.slope, sigmoid.intercept
         return estimator_view.scaled(slope, shift, columns)
 
     def predict_proba(self, X: Any) -> np.ndarray:

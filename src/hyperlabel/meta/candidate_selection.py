@@ -30,6 +30,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.decision import Sigmoid, per_label_thresholds
+from hyperlabel.decision.known_entries import is_complete
 from hyperlabel.decision.strategies import OutOfFold, make_strategy
 from hyperlabel.meta.portfolio import CandidateRun, Task
 from hyperlabel.metrics.scorers import score_known
@@ -66,6 +67,8 @@ class MemberCalibrator:
     @classmethod
     def fit(cls, scores: np.ndarray, Y: sparse.csr_array, *, by_label: bool = True) -> MemberCalibrator:
         """Fit the least-squares line from all scores to 0/1 labels, and with `by_label` the sigmoids."""
+        if not is_complete(Y, None):
+            return cls._fit_known(scores, Y, by_label=by_label)
         mean_score, positive_share, score_variance = (
             float(scores.mean()),
             Y.sum() / scores.size,
@@ -81,6 +84,21 @@ class MemberCalibrator:
             return cls(None, *shared_line)
         stacked_labels = scores.reshape(-1, 1), sparse.csr_array(Y.reshape((-1, 1)))
         return cls(Sigmoid.fit(scores, Y), *shared_line, Sigmoid.fit(*stacked_labels))
+
+    @classmethod
+    def _fit_known(cls, scores: np.ndarray, Y: sparse.csr_array, *, by_label: bool) -> MemberCalibrator:
+        """Fit the same on the known entries alone."""
+        labels = Y.toarray()
+        is_known = ~np.isnan(labels)
+        column = scores[is_known][:, None], sparse.csr_array(labels[is_known][:, None])
+        known_score, known_label = column[0][:, 0], labels[is_known]
+        mean_score, mean_label, variance = known_score.mean(), known_label.mean(), float(known_score.var())
+        covariance = float(np.mean(known_score * known_label) - mean_score * mean_label)
+        slope = covariance / variance if variance else 0.0
+        shared_line = slope, float(mean_label - slope * mean_score)
+        if not by_label:
+            return cls(None, *shared_line)
+        return cls(Sigmoid.fit(scores, Y), *shared_line, Sigmoid.fit(*column))
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return the mean of the calibrated probabilities."""

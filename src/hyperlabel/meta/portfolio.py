@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from hyperlabel._base import fit_checked, score_rows
+from hyperlabel._base import fit_checked, label_counts, score_rows
 from hyperlabel._validation import TargetLayout, checked_indicator
 from hyperlabel.forest import LabelForest
 from hyperlabel.linear import BinaryRelevance
@@ -80,6 +80,11 @@ class Task:
         return [float(alpha) for alpha in ALPHAS * column_scale]
 
     @property
+    def has_every_label(self) -> bool:
+        """Whether every entry of Y is known, as 0 or 1."""
+        return bool(np.isin(self.Y.data, (0, 1)).all())
+
+    @property
     def large(self) -> bool:
         """Whether one fold at one λ already takes seconds, so that there is no time for a grid."""
         n, d = self.X.shape
@@ -130,6 +135,11 @@ class Candidate:
 
 
 def _run_ridge(task: Task, deadline: float) -> Iterator[CandidateRun]:
+    if not task.has_every_label:  # out-of-fold scores have no closed form then
+        for alpha in task.alphas[1::2]:
+            model = task.make("ridge", alpha=alpha, threshold=0.0)
+            yield _run_refits("ridge", {"alpha": alpha}, model, task, deadline)
+        return
     start_time = task.clock()
     # Each λ of a grid costs another round of scores: large tasks take the one of largest evidence.
     alphas = "auto" if task.large else task.alphas
@@ -162,7 +172,7 @@ def choose_preprocessor(task: Task, deadline: float) -> tuple[Any, Any]:
     for preprocessor in preprocessors:
         start_time = task.clock()
         X = task.X if preprocessor is None else sparse.csr_array(preprocessor.fit_transform(task.X))
-        if task.large:
+        if task.large or not task.has_every_label:
             return preprocessor, X
         model = BinaryRelevance(alpha="auto", threshold=0.0, cv=task.splits, scoring=task.criterion)
         mean_score = float(replace(task, X=X).fit(model).cv_results_["mean_test_score"][0])
@@ -288,7 +298,8 @@ def _stop_if_labels_take_too_long(model: Any, task: Task, deadline: float) -> No
     K = task.Y.shape[1]
     if K < 4 * PROBED and task.X.shape[0] <= PROBED_ROWS:
         return
-    by_frequency = np.argsort(-np.asarray(task.Y.sum(axis=0)).ravel(), kind="stable")
+    counts, _ = label_counts(task.Y, None)
+    by_frequency = np.argsort(-np.asarray(counts).ravel(), kind="stable")
     probe_labels = by_frequency[np.linspace(0, K - 1, min(K, PROBED)).astype(int)]
     fit_seconds = _estimate_fit_seconds(model, task, probe_labels) * K / len(probe_labels)
     _stop_if_late(task, deadline, fit_seconds * (len(task.splits) + 1.3))

@@ -78,7 +78,10 @@ class ThresholdTuner(WrappingClassifier):
     guarantee, whatever its sample weight.
 
     Out-of-fold scores that the estimator brings along (`oof_scores_`) are used as they are; otherwise it
-    is cross-validated. A 1-D y asks for one class of each row, not for thresholds: it is predicted as the
+    is cross-validated. y may hold NaN where nobody knows a label, if the estimator takes it (a fitted one
+    need not): thresholds are then tuned on the entries that are known; guarantees need all. A share between 0
+    and 1 counts as the likelier answer here, and as unknown at ½. A 1-D y asks for one class of each row, not
+    for thresholds: it is predicted as the
     estimator does.
 
     Parameters

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from hyperlabel._base import (
     MultiLabelClassifier,
     fit_checked,
+    label_counts,
     place_constant_labels,
     score_batches,
     score_rows,
@@ -24,6 +25,7 @@ from hyperlabel._sklearn_compat import check_method_params, num_samples, routing
 from hyperlabel._validation import (
     CheckedTargets,
     TargetLayout,
+    accepted_targets,
     check_weights,
     indicator_of_names,
     plain_of_indicator,
@@ -113,6 +115,16 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
     n_jobs: int | None
     estimator_: Any
 
+    @property
+    def _accepts_missing_labels(self) -> bool:  # type: ignore[override]
+        """Whether y may have gaps: a fitted estimator (`cv="prefit"`) need not learn from them."""
+        return self._is_prefit() or accepted_targets(self._get_estimator())["missing"]
+
+    @property
+    def _accepts_soft_targets(self) -> bool:  # type: ignore[override]
+        """Whether y may hold shares between 0 and 1."""
+        return self._is_prefit() or accepted_targets(self._get_estimator())["soft"]
+
     def _get_estimator(self) -> Any:
         """Return the classifier to fit, the shared ridge where none was named.
 
@@ -137,7 +149,8 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         forget_fit(self)
         (X,) = indexable(X)
         y = y if isinstance(y, CheckedTargets) else self._imply_sets(y)
-        targets = read_targets(y, n_rows=num_samples(X), name=type(self).__name__)
+        name = type(self).__name__
+        targets = read_targets(y, n_rows=num_samples(X), name=name, **accepted_targets(self))
         Y, layout = targets.Y, targets.layout
         if not self._is_prefit():
             Y, layout = add_labels_of(self._get_estimator(), Y, layout)
@@ -147,6 +160,7 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         y = self._plain_targets(y, targets)
         routed = self._route_params(groups, params)
         wants_scores = layout.kind in kinds and not self._is_prefit()
+        has_every_label = bool(np.isin(Y.data, (0, 1)).all())
         if wants_scores and Y.shape[0] == 1:
             raise ValueError(f"{type(self).__name__} needs at least 2 rows to split; got 1 sample.")
         if self._is_prefit():
@@ -165,7 +179,12 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         else:
             model = clone_for(self._get_estimator(), layout)
             fit_params = dict(routed["fit"])
-            if wants_scores and has_closed_form_cv(model) and (self.cv is not None or model.cv is None):
+            if (
+                wants_scores
+                and has_every_label
+                and has_closed_form_cv(model)
+                and (self.cv is not None or model.cv is None)
+            ):
                 # Its closed-form folds cost almost nothing: let the shared ridge use ours.
                 model.set_params(cv=self._own_folds(Y.shape[0], routed["split"].get("groups")))
                 fit_params |= routed["split"]
@@ -173,7 +192,8 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         for attribute in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, attribute):
                 setattr(self, attribute, getattr(self.estimator_, attribute))
-        self._set_targets(layout, counts=Y.sum(axis=0), n_rows=Y.shape[0])
+        counts, known_rows = label_counts(Y, None)
+        self._set_targets(layout, counts=counts, n_rows=known_rows)
         self._constant = known_by_name(self.estimator_, self._constant)
         if hasattr(self, "tree_columns_") and not self._is_prefit():
             _pass_names(self.estimator_, layout.label_names)

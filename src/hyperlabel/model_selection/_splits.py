@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state, indexable
 
 from hyperlabel._sklearn_compat import num_samples, safe_indexing, validate_shuffle_split
 from hyperlabel._validation import check_targets, number_groups, split_missing
+from hyperlabel.metrics.validation import harden
 from hyperlabel.solvers.labels.stratify import solve_stratify
 
 
@@ -57,11 +58,11 @@ class StratifiedSplitter(BaseCrossValidator, ABC):
 
 
 def check_labels(name: str, X: Any, y: Any) -> sparse.csr_array:
-    """Return the indicator to stratify by; unknown entries (NaN) count as absent."""
+    """Return the indicator to stratify by; unknown entries (NaN) count as absent, shares as the likelier."""
     if y is None:
         raise ValueError(f"{name} stratifies by y: pass the label indicator matrix.")
-    Y, _ = check_targets(y, n_rows=None if X is None else num_samples(X), name=name, missing=True)
-    return split_missing(Y)[0]
+    Y, _ = check_targets(y, n_rows=None if X is None else num_samples(X), name=name, missing=True, soft=True)
+    return split_missing(harden(Y))[0]
 
 
 @dataclass(eq=False, repr=False)

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.model_selection import check_cv
 
 from hyperlabel._validation import number_groups, split_missing
+from hyperlabel.metrics.validation import Truth, harden
 from hyperlabel.model_selection._splits import (
     IterativeStratifiedGroupKFold,
     IterativeStratifiedKFold,
@@ -70,7 +71,8 @@ def make_folds(
     cv : None, int, splitter or iterable of (train, test)
         None means `default` folds. A number means stratified folds, which keep `groups` whole.
     Y : csr_array of shape (n_samples, n_labels)
-        The validated indicator, by which rows are dealt; labels nobody knows count as absent.
+        The validated indicator, by which rows are dealt; labels nobody knows count as absent. A number of
+        folds tests no row without a known label.
     groups : array-like of shape (n_samples,), default=None
         Group (or time) of each row.
     X, y : default=None
@@ -93,11 +95,18 @@ def make_folds(
     [[0, 2], [1, 3]]
     """
     cv = default if cv is None else cv
+    rows = Truth.of_targets(Y).rows_known if is_number(cv) else None
+    if rows is not None:  # a row without a known label is tested nowhere, and moves no other row
+        unknown_rows = np.setdiff1d(np.arange(Y.shape[0]), rows)
+        known_groups = None if groups is None else np.asarray(groups)[rows]
+        options: Any = {"default": default, "at_most_rows": at_most_rows, "shuffle": shuffle}
+        known_folds = make_folds(cv, Y[rows], known_groups, random_state=random_state, **options)
+        return [(np.sort(np.r_[rows[train], unknown_rows]), rows[test]) for train, test in known_folds]
     if at_most_rows and is_number(cv):
         n_units = count_units(Y.shape[0], groups)
         cv = min(int(cv), n_units) if n_units > 1 else cv
     options = {"shuffle": shuffle, "random_state": random_state} if is_number(cv) else {}
-    y, Y = Y if y is None else y, split_missing(Y)[0]
+    y, Y = Y if y is None else y, split_missing(harden(Y))[0]
     splitter = make_splitter(cv, groups, y, **options)
     if isinstance(splitter, StratifiedSplitter):
         return list(splitter.deal(Y, groups))

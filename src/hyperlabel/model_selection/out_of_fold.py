@@ -9,7 +9,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from hyperlabel._base import fit_checked, score_rows
 from hyperlabel._sklearn_compat import check_method_params, num_samples, routing_enabled, safe_indexing
-from hyperlabel._validation import CheckedTargets, indicator_of_names, read_targets
+from hyperlabel._validation import CheckedTargets, accepted_targets, indicator_of_names, read_targets
 from hyperlabel.model_selection.folds import make_folds
 from hyperlabel.model_selection.groups import groups_for_fit
 
@@ -33,7 +33,7 @@ def out_of_fold_scores(
     X : array-like, DataFrame, sparse matrix or list of shape (n_samples, …)
         Anything the estimator takes.
     y : array-like or sparse matrix of shape (n_samples, n_labels), or array of shape (n_samples,)
-        The labels.
+        The labels; NaN where nobody knows, if the estimator takes it.
     cv : None, int, splitter or iterable of (train, test), default=None
         See :func:`hyperlabel.model_selection.resolve_cv`; None means 5 stratified folds.
     groups : array-like of shape (n_samples,), default=None
@@ -58,7 +58,8 @@ def out_of_fold_scores(
     >>> out_of_fold_scores(BinaryRelevance(), X, y).shape
     (100, 5)
     """
-    targets = read_targets(y, n_rows=num_samples(X), name="out_of_fold_scores")
+    name = type(estimator).__name__
+    targets = read_targets(y, n_rows=num_samples(X), name=name, **accepted_targets(estimator))
     y = indicator_of_names(y, targets.Y, targets.layout)
     return score_out_of_fold(estimator, X, y, targets, cv=cv, groups=groups, params=params, n_jobs=n_jobs)
 
