@@ -217,3 +217,15 @@ def test_more_labels_must_be_better_by_more_than_rounding(better_by, chosen):
     Y = sparse.csr_array(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
     w = np.array([2.0, 1.0 + 6 * better_by, 1.0 - 6 * better_by])
     assert best_k(scores, Y, scoring="f1_samples", max_k=2, sample_weight=w)[0] == chosen
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_the_scores_of_the_caller_stay_as_they_are(k, order):
+    """One column, or columns stored one after the other, were sorted in place."""
+    scores = np.array(np.random.default_rng(0).normal(size=(30, k)), order=order)
+    Y = sparse.csr_array((scores > 0.3).astype(float))
+    before = scores.copy()
+    for fit in (per_label_thresholds, global_threshold, proportional_thresholds):
+        fit(scores, Y)
+        np.testing.assert_array_equal(scores, before)

@@ -10,8 +10,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from hyperlabel import PLST, AutoMultiLabel, BinaryRelevance, MultiLabelCalibrator, ThresholdTuner, metrics
+from hyperlabel._validation import check_targets
 from hyperlabel.decision import per_label_thresholds
 from hyperlabel.model_selection import out_of_fold_scores
+from hyperlabel.model_selection.folds import make_folds
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +49,9 @@ def test_wrappers_learn_from_what_is_known(data, name):
 def test_thresholds_are_those_of_out_of_fold_scores_on_known_entries(data):
     X, y, _, _ = data
     tuned = ThresholdTuner(BinaryRelevance(alpha=10.0)).fit(X, y)
-    scores = out_of_fold_scores(BinaryRelevance(alpha=10.0), X, y)
+    scores = out_of_fold_scores(BinaryRelevance(alpha=10.0), X, y, cv=10)
     expected = per_label_thresholds(scores, sparse.csr_array(y))
-    np.testing.assert_array_equal(tuned.thresholds_, expected.thresholds)
+    np.testing.assert_allclose(tuned.thresholds_, expected.thresholds, rtol=1e-6)
 
 
 def test_a_row_without_a_known_label_changes_no_bit(data):
@@ -85,3 +87,20 @@ def test_auto_skips_methods_that_need_every_label(data):
     skipped = {row["method"]: row["skipped"] for row in model.leaderboard_ if "skipped" in row}
     assert skipped.keys() == {"plst"}
     assert "needs every label known" in skipped["plst"]
+
+
+def test_a_weight_of_0_makes_an_entry_unknown(data):
+    X, y, X_new, _ = data
+    base = BinaryRelevance(alpha=10.0)
+    by_gaps = ThresholdTuner(base, cv=3).fit(X, y)
+    weights = (~np.isnan(y)).astype(float)
+    by_weights = ThresholdTuner(base, cv=list(_folds(y))).fit(X, np.nan_to_num(y), sample_weight=weights)
+    np.testing.assert_allclose(
+        by_weights.decision_function(X_new), by_gaps.decision_function(X_new), rtol=1e-6
+    )
+    np.testing.assert_allclose(by_weights.thresholds_, by_gaps.thresholds_, rtol=1e-6)
+
+
+def _folds(y):
+    """The folds that labels with gaps are dealt to."""
+    return make_folds(3, check_targets(y, missing=True)[0])

@@ -1,7 +1,7 @@
 """Labels with gaps, label by label: which rows say something about a label, and how much.
 
 A rule of decision sees hard truth: a share above ½ is on, below ½ off, and ½ says nothing
-(`hyperlabel.metrics.validation.harden`). Probabilities are calibrated on the shares themselves: a share p is
+(`hyperlabel._validation.harden`). Probabilities are calibrated on the shares themselves: a share p is
 a row of weight p with the label and one of weight 1 − p without.
 """
 
@@ -10,8 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._validation import split_missing
-from hyperlabel.metrics.validation import harden
+from hyperlabel._validation import harden, split_missing
 
 # A label: its number, the rows that know it, whether they carry it (0, 1 or a share) and their weights.
 KnownLabel = tuple[int, np.ndarray, np.ndarray, np.ndarray | None]

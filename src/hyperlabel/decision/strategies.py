@@ -282,6 +282,8 @@ class RowThreshold(RowStrategy):
     needs_rows: ClassVar[bool] = True
 
     def fit(self, data: OutOfFold) -> Fitted:
+        if data.sample_weight is not None and data.sample_weight.ndim == 2:
+            raise ValueError("The size of a label set belongs to a row: it takes one weight for each row.")
         set_size = LabelSetSize().fit(data.X, *data.varying(), sample_weight=data.sample_weight)
         return {"set_size_": set_size}
 

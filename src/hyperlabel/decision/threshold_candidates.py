@@ -201,7 +201,7 @@ def sort_columns(
     With it come the weight from each position to the end (None without weights: it is a count), and the mean
     distance of neighbours, 1 where all scores are equal.
     """
-    ranked, tail = np.ascontiguousarray(scores.T), None
+    ranked, tail = np.array(scores.T, order="C"), None  # a copy also of one column, sorted in place
     if sample_weight is None:
         ranked.sort(axis=1)  # several times faster than sorting indices
     else:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._validation import split_missing
+from hyperlabel._validation import harden, split_missing
 from hyperlabel.decision.known_entries import entry_weights, is_complete, known_column, known_labels
 from hyperlabel.decision.threshold_candidates import (
     SORTED_BYTES,
@@ -21,7 +21,7 @@ from hyperlabel.decision.threshold_candidates import (
 )
 from hyperlabel.metrics.measures import find_measure, list_measures
 from hyperlabel.metrics.ranking import ranked_blocks
-from hyperlabel.metrics.validation import Truth, harden, leave_out_unknown
+from hyperlabel.metrics.validation import Truth, leave_out_unknown
 from hyperlabel.solvers.arrays import row_blocks
 
 GRID = 256

@@ -80,11 +80,6 @@ class Task:
         return [float(alpha) for alpha in ALPHAS * column_scale]
 
     @property
-    def has_every_label(self) -> bool:
-        """Whether every entry of Y is known, as 0 or 1."""
-        return bool(np.isin(self.Y.data, (0, 1)).all())
-
-    @property
     def large(self) -> bool:
         """Whether one fold at one λ already takes seconds, so that there is no time for a grid."""
         n, d = self.X.shape
@@ -135,11 +130,6 @@ class Candidate:
 
 
 def _run_ridge(task: Task, deadline: float) -> Iterator[CandidateRun]:
-    if not task.has_every_label:  # out-of-fold scores have no closed form then
-        for alpha in task.alphas[1::2]:
-            model = task.make("ridge", alpha=alpha, threshold=0.0)
-            yield _run_refits("ridge", {"alpha": alpha}, model, task, deadline)
-        return
     start_time = task.clock()
     # Each λ of a grid costs another round of scores: large tasks take the one of largest evidence.
     alphas = "auto" if task.large else task.alphas
@@ -172,7 +162,7 @@ def choose_preprocessor(task: Task, deadline: float) -> tuple[Any, Any]:
     for preprocessor in preprocessors:
         start_time = task.clock()
         X = task.X if preprocessor is None else sparse.csr_array(preprocessor.fit_transform(task.X))
-        if task.large or not task.has_every_label:
+        if task.large:
             return preprocessor, X
         model = BinaryRelevance(alpha="auto", threshold=0.0, cv=task.splits, scoring=task.criterion)
         mean_score = float(replace(task, X=X).fit(model).cv_results_["mean_test_score"][0])

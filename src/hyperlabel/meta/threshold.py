@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from hyperlabel._base import decode_scores, label_probabilities
@@ -241,9 +242,10 @@ class ThresholdTuner(WrappingClassifier):
         folds = make_folds(None, data.Y, data.groups, at_most_rows=True)
         label_sets = self._raise(cross_decide(strategy, data, folds))
         parts = [slice(None), *(test_rows for _, test_rows in folds)]
-        self.cv_score_, *fold_scores = score_parts(
-            get_measure(self.scoring), data.Y, label_sets, parts, data.sample_weight
-        )
+        Y, weights = data.Y, data.sample_weight
+        if weights is not None and weights.ndim == 2:  # a measure counts entries alike, or not at all
+            Y, weights = sparse.csr_array(np.where(weights > 0, Y.toarray(), np.nan)), None
+        self.cv_score_, *fold_scores = score_parts(get_measure(self.scoring), Y, label_sets, parts, weights)
         self.cv_score_std_ = split_std(fold_scores)
 
     def _numeric_rows(self, X: Any, rows: Any) -> Any:

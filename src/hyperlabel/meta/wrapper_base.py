@@ -160,7 +160,6 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         y = self._plain_targets(y, targets)
         routed = self._route_params(groups, params)
         wants_scores = layout.kind in kinds and not self._is_prefit()
-        has_every_label = bool(np.isin(Y.data, (0, 1)).all())
         if wants_scores and Y.shape[0] == 1:
             raise ValueError(f"{type(self).__name__} needs at least 2 rows to split; got 1 sample.")
         if self._is_prefit():
@@ -179,12 +178,7 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         else:
             model = clone_for(self._get_estimator(), layout)
             fit_params = dict(routed["fit"])
-            if (
-                wants_scores
-                and has_every_label
-                and has_closed_form_cv(model)
-                and (self.cv is not None or model.cv is None)
-            ):
+            if wants_scores and has_closed_form_cv(model) and (self.cv is not None or model.cv is None):
                 # Its closed-form folds cost almost nothing: let the shared ridge use ours.
                 model.set_params(cv=self._own_folds(Y.shape[0], routed["split"].get("groups")))
                 fit_params |= routed["split"]
@@ -247,7 +241,8 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
                 params=routed["fit"],
                 n_jobs=self.n_jobs,
             )
-        weights = check_weights(routed["fit"].get("sample_weight"), Y)
+        n_labels = Y.shape[1] if getattr(self.estimator_, "_accepts_entry_weights", False) else None
+        weights = check_weights(routed["fit"].get("sample_weight"), Y, n_labels=n_labels)
         scored_rows = np.flatnonzero(~np.isnan(scores).any(axis=1))
         if len(scored_rows) < len(scores):
             scores, Y = scores[scored_rows], Y[scored_rows]

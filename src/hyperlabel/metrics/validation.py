@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 
 from hyperlabel._labels import NamedColumns, indicator_from_sets, label_sets
-from hyperlabel._validation import check_targets, check_weights, column_names, split_missing
+from hyperlabel._validation import check_targets, check_weights, column_names, harden, split_missing
 
 # Rows are handled in blocks of about this many entries, so that nothing n×K is ever formed.
 BLOCK_ENTRIES = 2**18
@@ -130,17 +130,6 @@ class Truth:
         """Count the known entries of each label (axis 0) or row (axis 1)."""
         full = np.full(self.shape[1 - axis], self.shape[axis], dtype=np.int64)
         return full if self.missing is None else full - np.diff(_along_axis(self.missing, axis).indptr)
-
-
-def harden(Y: sparse.csr_array) -> sparse.csr_array:
-    """Return what shares between 0 and 1 say: above ½ on, below off, ½ unknown (NaN)."""
-    is_share = (Y.data > 0) & (Y.data < 1)
-    if not is_share.any():
-        return Y
-    hard = Y.copy()
-    hard.data[is_share] = np.where(Y.data == 0.5, np.nan, Y.data > 0.5)[is_share]
-    hard.eliminate_zeros()
-    return hard
 
 
 def take_answer(answer: Any, rows: np.ndarray) -> Any:

@@ -12,8 +12,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state, indexable
 
 from hyperlabel._sklearn_compat import num_samples, safe_indexing, validate_shuffle_split
-from hyperlabel._validation import check_targets, number_groups, split_missing
-from hyperlabel.metrics.validation import harden
+from hyperlabel._validation import check_targets, harden, number_groups, split_missing
 from hyperlabel.solvers.labels.stratify import solve_stratify
 
 
