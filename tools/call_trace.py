@@ -28,7 +28,7 @@ MOST_TURNS = {
     "HypergraphSpectral": 6,
     "PLST": 15,
     "ThresholdTuner": 60,
-    "RankSVM": 220,
+    "RankSVM": 96,
     "AutoMultiLabel": 2800,
     "hyperlabel fit": 551,
 }

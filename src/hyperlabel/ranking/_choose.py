@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 
 from hyperlabel._validation import split_missing
 from hyperlabel.metrics import label_ranking_average_precision
+from hyperlabel.metrics.validation import CheckedAnswer, Truth
 from hyperlabel.ranking._fit import RankFit
 from hyperlabel.solvers.labels.stratify import solve_stratify
 
@@ -74,7 +75,8 @@ class _FoldPath:
         self.test_X = (
             fit.X[test_rows][:, train_rows] if fit.model.kernel == "precomputed" else fit.X[test_rows]
         )
-        self.labels, self.missing = split_missing(fit.labels[test_rows])
+        known_labels, self.missing = split_missing(fit.labels[test_rows])
+        self.truth = Truth(known_labels)
         self.weights = None if fit.weights is None else fit.weights[test_rows]
         self.previous: tuple[float, Any] = 1.0, None
 
@@ -91,4 +93,4 @@ class _FoldPath:
             scores = np.column_stack([np.zeros(len(scores)), scores])
         if self.missing is not None:  # below all others, an unknown label moves no precision
             scores[self.missing.toarray() > 0] = -np.inf
-        return label_ranking_average_precision(self.labels, scores, sample_weight=self.weights)
+        return label_ranking_average_precision(self.truth, CheckedAnswer(scores), sample_weight=self.weights)
