@@ -253,7 +253,7 @@ def test_resolve_cv(Y):
     [
         (IterativeStratifiedKFold(5), np.eye(3), {}, "Cannot make 5 folds of 3 rows"),
         (IterativeStratifiedKFold(2), None, {}, "stratifies by y"),
-        (IterativeStratifiedKFold(2), np.array([[0.5, 1], [0, 1], [1, 1]]), {}, "only 0 and 1"),
+        (IterativeStratifiedKFold(2), np.array([[1.5, 1], [0, 1], [1, 1]]), {}, "only 0 and 1"),
         (IterativeStratifiedGroupKFold(2), np.eye(3), {}, "groups"),
         (IterativeStratifiedGroupKFold(2), np.eye(3), {"groups": [1, 1]}, "one group per row"),
         (IterativeStratifiedGroupKFold(2), np.eye(3), {"groups": [1, 1, 1]}, "2 folds of 1 groups"),
