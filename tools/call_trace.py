@@ -30,7 +30,7 @@ MOST_TURNS = {
     "ThresholdTuner": 60,
     "RankSVM": 96,
     "AutoMultiLabel": 2800,
-    "hyperlabel fit": 551,
+    "hyperlabel fit": 240,
 }
 # Functions that validate y; wrappers should need one call for each fit.
 Y_VALIDATION = {("_validation.py", "check_targets"), ("_known_labels.py", "encode_like")}
