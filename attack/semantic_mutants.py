@@ -50,12 +50,15 @@ MUTANTS = [
     ),
     Mutant("apps/serve/app.py", "async with project.learning:", "if True:", "serve/test_requests.py"),
     Mutant(
-        "apps/serve/app.py", "min(_asked_of(form)[0], 100)", "_asked_of(form)[0]", "serve/test_requests.py"
+        "apps/serve/app.py",
+        "min(_asked_of(fields)[0], 100)",
+        "_asked_of(fields)[0]",
+        "serve/test_requests.py",
     ),
     Mutant(
         "apps/serve/app.py",
-        "await anyio.to_thread.run_sync(project.learn, texts, labels)",
-        "await anyio.to_thread.run_sync(project.learn, texts[:1], labels[:1])",
+        "await anyio.to_thread.run_sync(project.learn, rows, labels)",
+        "await anyio.to_thread.run_sync(project.learn, rows[:1], labels[:1])",
         "serve/test_serve.py",
     ),
     Mutant("apps/serve/app.py", "if not _is_own_page(headers):", "if False:", "serve/test_requests.py"),
@@ -170,7 +173,9 @@ MUTANTS = [
         "np.allclose(computed, expected.reshape(computed.shape), rtol=1e-2, atol=1e-2)",
         _PLAIN,
     ),
-    Mutant("persistence/plain.py", "for name in _TFIDF} != _TFIDF:", "for name in _TFIDF} is None:", _PLAIN),
+    Mutant(
+        "persistence/plain.py", "for name in _TFIDF} != _TFIDF or", "for name in _TFIDF} is None or", _PLAIN
+    ),
     Mutant("persistence/plain.py", "range(2, self.longest + 1)", "range(2, self.longest)", _PLAIN),
     # -- results files
     Mutant("apps/comparison/store.py", "ORDER BY m.position, v.rowid", "ORDER BY v.rowid", _STORE),
@@ -205,8 +210,8 @@ MUTANTS = [
     ),
     Mutant(
         "distributed/_fit.py",
-        "return model, X, Y, check_weights(all_rows[2], X)",
-        "return model, X, Y, None",
+        "FitRows.of(X, Y, check_weights(all_rows[2], X, Y.shape[1]), None",
+        "FitRows.of(X, Y, None, None",
         "distributed",
     ),
     # -- rows and groups
@@ -239,8 +244,8 @@ MUTANTS = [
     ),
     Mutant(
         "meta/threshold.py",
-        "is_proven = self._is_prefit() or self._is_split()",
-        "is_proven = True",
+        "on_new_rows = self._is_prefit() or self._is_split()",
+        "on_new_rows = True",
         _GUARANTEES,
     ),
     # -- commands
