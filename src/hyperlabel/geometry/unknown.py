@@ -64,6 +64,12 @@ def fill_unknown(Y: sparse.csr_array) -> sparse.csr_array:
     return filled
 
 
+def refuse_unknown_in_sums(Y: sparse.csr_array, name: str) -> None:
+    """Refuse unknown labels in a block of rows: what they are filled with depends on all rows."""
+    if np.isnan(Y.data).any():
+        raise ValueError(f"{name} needs every label known where rows come in blocks: use fit on all of them.")
+
+
 def find_unknown_labels(Y: sparse.csr_array) -> tuple[np.ndarray, float]:
     """Return the labels without a known row, and the share p that they are given in their place."""
     counts, known_rows = label_counts(Y, None)

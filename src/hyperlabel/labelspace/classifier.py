@@ -21,7 +21,12 @@ from hyperlabel._base import EPS, MultiLabelClassifier, constant_labels
 from hyperlabel._known_labels import encode_like
 from hyperlabel._params import check_params
 from hyperlabel.geometry.hypercube import round_to_vertex
-from hyperlabel.geometry.unknown import fill_unknown, find_unknown_labels, known_part
+from hyperlabel.geometry.unknown import (
+    fill_unknown,
+    find_unknown_labels,
+    known_part,
+    refuse_unknown_in_sums,
+)
 from hyperlabel.labelspace.dimension import choose_dimension
 from hyperlabel.labelspace.encoders import AffineEncoder, IdentityEncoder
 from hyperlabel.labelspace.ridge_codes import (
@@ -224,6 +229,18 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
     def _sum_rows(self, X: Any, Y: sparse.csr_array, sample_weight: Any = None) -> RowMoments:
         refuse_large(X.shape[1], Y.shape[1], self._keeps_target_gram)
         return super()._sum_rows(X, Y, sample_weight)
+
+    def _sum_validated(
+        self,
+        X: Any,
+        Y: sparse.csr_array,
+        weights: np.ndarray | None,
+        shift: np.ndarray | None,
+        *,
+        single: bool = False,
+    ) -> Any:
+        refuse_unknown_in_sums(Y, type(self).__name__)
+        return super()._sum_validated(X, Y, weights, shift, single=single)
 
     def _solve(self) -> None:
         moments = self.moments_

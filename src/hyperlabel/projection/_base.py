@@ -24,7 +24,7 @@ from hyperlabel._validation import TargetLayout, check_features, check_fit
 from hyperlabel.geometry.edges import EdgeMoments
 from hyperlabel.geometry.factor import LabelFactor
 from hyperlabel.geometry.kernels import KernelRows
-from hyperlabel.geometry.unknown import fill_unknown, known_part
+from hyperlabel.geometry.unknown import fill_unknown, known_part, refuse_unknown_in_sums
 from hyperlabel.moments.auto_params import ALPHA, Auto
 from hyperlabel.moments.cross_validate import Folds
 from hyperlabel.moments.model import ScanningModel
@@ -249,6 +249,18 @@ class LabelProjection(ScanningModel, Projection):
         self._set_components(values, W, path.x_mean, self._dtype)
 
     # -- blocks of rows: sums over the base, and over Y beside it where it is not Y --------------------
+
+    def _sum_validated(
+        self,
+        X: Any,
+        Y: sparse.csr_array,
+        weights: np.ndarray | None,
+        shift: np.ndarray | None,
+        *,
+        single: bool = False,
+    ) -> Any:
+        refuse_unknown_in_sums(Y, type(self).__name__)
+        return super()._sum_validated(X, Y, weights, shift, single=single)
 
     def _factor(self, Y: sparse.csr_array) -> sparse.csr_array:
         rule = self._label_factor()
