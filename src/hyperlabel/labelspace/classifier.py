@@ -143,9 +143,7 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         encoder = self._make_encoder()
         return isinstance(encoder, AffineEncoder) and not _chooses_dimension(encoder)
 
-    @property
-    def _accepts_soft_targets(self) -> bool:  # type: ignore[override]
-        return self._accepts_missing_labels
+    _accepts_soft_targets = _accepts_missing_labels
 
     def _fit_rows(
         self,
@@ -230,17 +228,9 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         refuse_large(X.shape[1], Y.shape[1], self._keeps_target_gram)
         return super()._sum_rows(X, Y, sample_weight)
 
-    def _sum_validated(
-        self,
-        X: Any,
-        Y: sparse.csr_array,
-        weights: np.ndarray | None,
-        shift: np.ndarray | None,
-        *,
-        single: bool = False,
-    ) -> Any:
+    def _sum_validated(self, X: Any, Y: sparse.csr_array, *args: Any, **options: Any) -> Any:
         refuse_unknown_in_sums(Y, type(self).__name__)
-        return super()._sum_validated(X, Y, weights, shift, single=single)
+        return super()._sum_validated(X, Y, *args, **options)
 
     def _solve(self) -> None:
         moments = self.moments_

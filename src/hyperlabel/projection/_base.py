@@ -250,17 +250,9 @@ class LabelProjection(ScanningModel, Projection):
 
     # -- blocks of rows: sums over the base, and over Y beside it where it is not Y --------------------
 
-    def _sum_validated(
-        self,
-        X: Any,
-        Y: sparse.csr_array,
-        weights: np.ndarray | None,
-        shift: np.ndarray | None,
-        *,
-        single: bool = False,
-    ) -> Any:
+    def _sum_validated(self, X: Any, Y: sparse.csr_array, *args: Any, **options: Any) -> Any:
         refuse_unknown_in_sums(Y, type(self).__name__)
-        return super()._sum_validated(X, Y, weights, shift, single=single)
+        return super()._sum_validated(X, Y, *args, **options)
 
     def _factor(self, Y: sparse.csr_array) -> sparse.csr_array:
         rule = self._label_factor()
