@@ -15,6 +15,7 @@ from hyperlabel.apps.report.model_numbers import (
     threshold_table,
 )
 from hyperlabel.decision.calibrators import Calibrators
+from hyperlabel.decision.strategies import PerLabel
 
 
 @pytest.mark.parametrize("n_positive", [0, 1, 40, 700, 1000])
@@ -71,11 +72,11 @@ def test_the_large_figure_is_not_flattered_by_its_own_thresholds():
         Y,
         thresholds,
         "out of fold",
-        tune=lambda s, y: per_label_thresholds(s, y, scoring="f1_macro").thresholds,
+        strategy=PerLabel(),
     )
     honest = summary_metrics(judged)["measures"]["f1_macro"]
     assert honest[0] < flattered - 0.005
-    plain = summary_metrics(replace(judged, tune=None))["measures"]["f1_macro"]
+    plain = summary_metrics(replace(judged, strategy=None))["measures"]["f1_macro"]
     assert plain[0] == pytest.approx(flattered)
     assert plain[1] < plain[0] < plain[2]
 
@@ -92,13 +93,10 @@ def test_intervals_narrow_with_rows_and_probabilities_are_honest():
     assert (np.diff(doubt[order]) <= 1e-12).all()
 
 
-def _tuned(scores, Y, **given):
-    from hyperlabel.decision import per_label_thresholds
-
-    def tune(some_scores, some_labels):
-        return per_label_thresholds(some_scores, some_labels, scoring="f1_macro").thresholds
-
-    return PageScores(scores, Y, tune(scores, Y), "out of fold", tune=given.get("tune", tune))
+def _tuned(scores, Y, strategy=None):
+    strategy = strategy or PerLabel()
+    thresholds = strategy.find_thresholds(scores, Y)
+    return PageScores(scores, Y, thresholds, "out of fold", strategy=strategy)
 
 
 def _noise(n, k, rate, strength, seed):
@@ -117,7 +115,7 @@ def test_every_figure_lies_inside_its_interval_and_no_interval_is_a_point(n, k, 
 
     for seed in range(4):
         judged = _tuned(*_noise(n, k, rate, strength, seed))
-        for one in (judged, replace(judged, tune=None)):
+        for one in (judged, replace(judged, strategy=None)):
             found = summary_metrics(one)
             f1 = 2 * found["hits"] / np.maximum(found["predicted"] + np.asarray(one.Y.sum(axis=0)).ravel(), 1)
             assert (found["f1_low"] <= f1 + 1e-12).all()
@@ -152,15 +150,14 @@ def test_label_intervals_cover_the_true_f1(n, rate):
 
     covered, total, thresholds = 0, 0, []
 
-    def tune(scores, Y):
-        from hyperlabel.decision import per_label_thresholds
-
-        thresholds.append(per_label_thresholds(scores, Y, scoring="f1_macro").thresholds)
-        return thresholds[-1]
+    class Noted(PerLabel):
+        def find_thresholds(self, scores, Y, sample_weight=None):
+            thresholds.append(super().find_thresholds(scores, Y, sample_weight))
+            return thresholds[-1]
 
     for seed in range(4):
         scores, Y = _noise(n, 120, rate, 1.5, seed)
-        for judged in (PageScores(scores, Y, np.full(120, 1.2), "as new rows"), _tuned(scores, Y, tune=tune)):
+        for judged in (PageScores(scores, Y, np.full(120, 1.2), "as new rows"), _tuned(scores, Y, Noted())):
             thresholds.clear()
             found = summary_metrics(judged)
             used = np.array(thresholds) if thresholds else judged.thresholds[None]
