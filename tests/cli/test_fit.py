@@ -261,7 +261,10 @@ def test_other_formats(tmp_path):
     [
         (["fit", "nowhere.csv", "--labels", "tags"], "There is no file nowhere.csv"),
         (["fit", "{train}"], "Say which column of train.csv holds the labels"),
-        (["fit", "{train}", "--labels", "tagz"], "has no column 'tagz'; the columns are id, body"),
+        (
+            ["fit", "{train}", "--labels", "tagz"],
+            "has no column 'tagz' (did you mean 'tags'?); the columns are id, body",
+        ),
         (["fit", "{train}", "--labels", "tags", "--method", "magic"], "There is no method 'magic'"),
         (["fit", "{train}", "--labels", "tags", "--method", "mlknn", "--alpha", "1"], "mlknn has no ridge λ"),
         (
