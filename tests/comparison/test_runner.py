@@ -99,7 +99,7 @@ def test_a_failed_cell_keeps_its_error_and_the_rest_go_on(data):
         cells = store.cells("suite")
         failed = [cell for cell in cells if cell["status"] == "failed"]
         assert len(failed) == 6
-        assert all("alpha must be at least 0" in cell["error"] for cell in failed)
+        assert all("alpha must be" in cell["error"] for cell in failed)
         done = [cell for cell in cells if cell["status"] == "done"]
         assert {cell["details"]["chosen"]["alpha"] for cell in done} <= {0.1, 10.0}
         assert all(cell["fit_seconds"] > 0 for cell in done)
