@@ -213,11 +213,8 @@ def _training_shares(plan: Plan) -> tuple[float, ...]:
 
 def _collect_shares(plan: Plan, runs: Runs) -> Result:
     curves, shares = [], _training_shares(plan)
-    for metric in ("f1_micro", "precision_micro", "recall_micro"):
-        paths = {
-            method: runs.along("share", shares, series, metric)
-            for method, series in zip(METHODS, PRINTED_SERIES, strict=True)
-        }
+    for metric in ("f1_macro", "precision_macro", "recall_macro"):
+        paths = {method: runs.along("share", shares, method, metric) for method in METHODS}
         metric_text = metric.replace("_", " ")
         title = f"emotions: {metric_text} against the share of training rows"
         curves += make_curve(title, shares, paths, "share of training rows", metric_text)
@@ -246,7 +243,6 @@ ITEMS = [
          lambda plan: make_cells(plan, DATA, "jcp14 labels in both parts", _labels_in_both_parts, 10),
          _collect_caps),
     Item("jcp14-fig1", "Share of training rows on emotions", ("emotions",),
-         lambda plan: _unit_cells(("emotions",), PRINTED_SERIES, _training_shares(plan), plan.pick(5, 1),
-                                  plan),
+         lambda plan: _project_cells(("emotions",), METHODS, _training_shares(plan), plan.pick(5, 1), plan),
          _collect_shares),
 ]  # fmt: skip

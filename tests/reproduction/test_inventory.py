@@ -41,6 +41,14 @@ def test_named_code_and_pages_exist():
             assert page in ids or in_docs.is_file(), item
 
 
+def test_a_page_that_shows_an_item_has_numbers_or_curves():
+    from reproduction.markdown_pages import read_record
+
+    shown = {result.id for result in read_record(ROOT / "docs" / "reproduction")}
+    ids = {item.id for item in items()}
+    assert {page for item in ITEMS for page in (item.page, item.proof) if page in ids} <= shown
+
+
 def test_named_tests_exist():
     tests = {
         node.name

@@ -334,6 +334,24 @@ def test_the_distance_of_the_two_forms_stays_below_its_bound(alpha, expansion):
     assert bound < 1
 
 
+def test_terms_are_scored_as_the_reference_defines():
+    from sklearn.metrics import mutual_info_score
+
+    from reproduction.kdd08_text import term_scores
+
+    rng = np.random.default_rng(0)
+    X, Y = rng.poisson(0.5, size=(60, 8)), (rng.random((60, 3)) < 0.4).astype(int)
+    has_term = X > 0
+    gain = [sum(mutual_info_score(term, y) for y in Y.T) for term in has_term.T]
+    np.testing.assert_allclose(term_scores("information gain", X, Y), gain, atol=1e-12)
+    pointwise = [
+        max(np.log((term & (y > 0)).mean() / (term.mean() * y.mean())) for y in Y.T) for term in has_term.T
+    ]
+    np.testing.assert_allclose(term_scores("mutual information", X, Y), pointwise)
+    np.testing.assert_array_equal(term_scores("frequent", X, Y), has_term.sum(axis=0))
+    assert term_scores("mutual information", np.zeros((60, 1)), Y)[0] == -np.inf
+
+
 def test_the_constant_answer_is_chosen_on_training_rows():
     from reproduction import cvpr09
 
