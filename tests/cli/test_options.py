@@ -56,6 +56,7 @@ def reading(call: str, *without: str, text: str = "kind") -> dict[str, str]:
 
 VECTORS = "{p}/v.hyper {p}/old.csv", "{p}/v.hyper {p}/old.csv --vectors {p}/old.npy"
 FIT = f"fit {{p}}/old.csv {TAGS} -o {{o}}/m.hyper"
+TEXT = "--text body --features ''"
 PREDICT = "predict {p}/m.hyper {p}/new.csv"
 REVIEW = f"{PREDICT} --review --entries 4"
 EVALUATE = "evaluate {p}/m.hyper {p}/new.csv"
@@ -88,6 +89,7 @@ CASES: dict[str, dict[str, str]] = {
         "--time-budget": f"{FIT} --time-budget 3",
         "--words": f"{FIT} => {FIT} --words 2",
         "--ngrams": f"{FIT} => {FIT} --ngrams 1",
+        "--label-text": f"{FIT} {TEXT} => {FIT} {TEXT} --label-text {{p}}/names.csv",
         "--min-rows": f"{FIT} => {FIT} --min-rows 5",
         "--slim": f"{FIT} => {FIT} --slim",
         "--seed": f"{FIT} --method forest => {FIT} --method forest --seed 3",
@@ -324,6 +326,7 @@ def place(tmp_path_factory):
     (folder / "x.arff").write_text(ARFF.format(data))
     for name, n in (("old", 36), ("new", 20)):
         np.save(folder / f"{name}.npy", rng.normal(size=(n, 2)))
+    (folder / "names.csv").write_text("label,synonyms\nred,crimson here\npink,here\n")
     (folder / "run.toml").write_text(CONFIG.replace("{p}", str(folder)))
     for line in (
         f"fit {{p}}/old.csv {TAGS} -o {{p}}/m.hyper",

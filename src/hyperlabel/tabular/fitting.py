@@ -14,6 +14,7 @@ from hyperlabel.tabular.fit_plan import (
     warn_of_long_fit,
 )
 from hyperlabel.tabular.fit_rows import hash_rows, pack_hashes
+from hyperlabel.tabular.label_text import add_labels, read_label_text, use_label_text
 from hyperlabel.tabular.model_file import ModelFile, aligned_labels, save_model
 from hyperlabel.tabular.near_copies import keep_together
 from hyperlabel.tabular.pipeline import (
@@ -44,6 +45,7 @@ def fit_table(
     confidence: float = 0.9,
     words: int | None = None,
     ngrams: int | None = None,
+    label_text: str | None = None,
     time_budget: float = 60.0,
     slim: bool = False,
     random_state: int = 0,
@@ -75,6 +77,9 @@ def fit_table(
         Of `precision`.
     words, ngrams : int, optional
         Most features of the texts, and most words in a row that make one.
+    label_text : str, optional
+        A CSV or TSV file of labels with synonyms or a description each. Their words count for the labels from
+        the start, and labels that no row carries can be predicted, too.
     time_budget : float, default=60.0
         Seconds for the method "auto".
     slim : bool, default=False
@@ -111,11 +116,13 @@ def fit_table(
         confidence=confidence,
         words=words,
         ngrams=ngrams,
+        label_text=label_text,
         slim=slim,
         seed=random_state,
     )
     dataset, columns = read_training(path, labels=labels, **reading)
     dataset, left_out = drop_rare_labels(dataset, min_rows)
+    dataset = add_labels(dataset, [*(choices.label_text or ())])
     columns = replace(columns, label_names=list(dataset.label_names), left_out=left_out)
     dataset, choices, _ = arrange_folds(dataset, columns, choices)
     model_file = fit_model_file(dataset, columns, choices, output or "")
@@ -146,6 +153,7 @@ def choose_pipeline(method: str, **options: Any) -> Choices:
         words=options["words"] or default_words,
         ngrams=options["ngrams"] or (2 if method == "ridge" else 1),
         slim=options["slim"],
+        label_text=read_label_text(options["label_text"]) if options.get("label_text") else None,
         seed=options["seed"],
     )
 
@@ -214,6 +222,8 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     check_plan(plan)
     if has_missing_labels and choices.precision is not None:
         raise ValueError("No precision can be guaranteed where labels are unknown: leave out --precision.")
+    if choices.label_text is not None:
+        use_label_text(classifier, columns, feature_step, choices.label_text)
     classifier = _add_guarantee(classifier, choices.precision, choices.confidence)
     Y, _ = aligned_labels(dataset, columns.label_names)
     group_arguments = groups_for_fit(classifier, row_groups)

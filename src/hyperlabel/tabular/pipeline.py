@@ -49,6 +49,7 @@ class Choices:
     ngrams: int = 2
     slim: bool = False  # without the moments that an update needs
     seed: int = 0
+    label_text: dict[str, str] | None = None  # what is said of labels besides their names; None: nothing
     time_blocks: int = 0  # so many blocks of rows are scored by models of earlier rows; 0: any folds
 
 

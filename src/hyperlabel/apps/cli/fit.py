@@ -71,6 +71,12 @@ from hyperlabel.tabular.wording import plural, some_names
     help="Up to so many words in a row are one feature, too. [default: 2 for ridge, else 1]",
 )
 @click.option(
+    "--label-text",
+    metavar="FILE",
+    help="CSV or TSV: a label, then synonyms or a description. Names count as words, and labels without rows "
+    "can be predicted.",
+)
+@click.option(
     "--min-rows",
     default=1,
     show_default=True,
@@ -95,6 +101,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     """  # noqa: D301 - click wants the character
     from hyperlabel.apps.cli._progress import show_step
     from hyperlabel.tabular.fitting import arrange_folds, choose_pipeline, drop_rare_labels, fit_model_file
+    from hyperlabel.tabular.label_text import add_labels
     from hyperlabel.tabular.model_file import as_file, save_model
 
     start_seconds = time.perf_counter()
@@ -102,18 +109,20 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     need_methods([method])
     _refuse_unused_options(method, options)
     options["alpha"] = _parse_numbers(options["alpha"])
+    asked = choose_pipeline(method, **options)
     reading_options = {option_name: options.pop(option_name) for option_name in READING}
     with show_step(f"reading {data}"), as_file(data) as data_path:
         dataset, columns = read_training(data_path, **reading_options, advise=True)
         dataset, left_out = drop_rare_labels(dataset, min_rows)
+        dataset = add_labels(dataset, [*(asked.label_text or ())])
     columns = replace(
         columns, label_names=list(dataset.label_names), left_out=left_out, method=method, rows=len(dataset)
     )
     if not columns.text:
-        refuse_options("There is no column of text", "words", "ngrams")
+        refuse_options("There is no column of text", "words", "ngrams", "label_text")
     say(describe_input(dataset, columns))
     with show_step("looking for near copies"):
-        dataset, choices, fold_note = arrange_folds(dataset, columns, choose_pipeline(method, **options))
+        dataset, choices, fold_note = arrange_folds(dataset, columns, asked)
     if fold_note:
         say(fold_note)
     if options["dry_run"]:
