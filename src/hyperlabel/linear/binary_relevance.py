@@ -154,10 +154,10 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
         losses: the norm of each label's gradient, relative to that at zero.
     label_features : array-like of shape (n_labels, n_features), mapping or frame, default=None
         What the labels themselves say, in the features of X: their names as rows
-        (docs/guides/label-names.md). The weights of the shared ridge are drawn to ``label_scale_`` times these
-        rows, as much as the evidence asks for. By position, or by label name (a mapping, or a frame with names
-        as index); names that no row carries become labels. A label without a row is taken as unknown, and
-        scored by its features alone.
+        (docs/guides/label-names.md). The weights of the shared ridge are drawn to ``label_scale_``
+        times these rows, as much as the evidence asks for. By position, or by label name (a
+        mapping, or a frame with names as index); names that no row carries become labels. A label
+        without a row is taken as unknown, and scored by its features alone.
     n_jobs : int, default=None
         Labels fitted in parallel when `estimator` is given.
 
