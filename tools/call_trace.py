@@ -27,9 +27,9 @@ MOST_TURNS = {
     "BinaryRelevance": 8,
     "HypergraphSpectral": 6,
     "PLST": 15,
-    "ThresholdTuner": 60,
+    "ThresholdTuner": 85,
     "RankSVM": 96,
-    "AutoMultiLabel": 2800,
+    "AutoMultiLabel": 2850,
     "hyperlabel fit": 240,
 }
 # Functions that validate y; wrappers should need one call for each fit.
