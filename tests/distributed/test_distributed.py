@@ -251,3 +251,16 @@ def test_without_dask_the_library_imports_and_says_what_is_missing():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "pip install 'hyperlabel[dask]'" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("estimator", [None, LogisticRegression()])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_labels_with_gaps_give_the_fit_in_memory(estimator, class_weight):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(90, 4))
+    Y = (X @ rng.normal(size=(4, 3)) > 0.2).astype(float)
+    Y[rng.random(Y.shape) < 0.3] = np.nan
+    model = BinaryRelevance(estimator, class_weight=class_weight)
+    expected = clone(model).fit(X, Y)
+    found = distributed.fit(model, da.from_array(X, chunks=(40, 4)), da.from_array(Y, chunks=(40, 3)))
+    assert_allclose(found.decision_function(X), expected.decision_function(X), atol=1e-8)

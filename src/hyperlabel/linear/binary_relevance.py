@@ -214,6 +214,7 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
     _accepts_missing_labels = True
     _accepts_soft_targets = True
     _accepts_entry_weights = True
+    _takes_grouped_moments = True
     _inner = "estimator"
     _rules: ClassVar = {
         "alpha": ALPHA | each_number(0),

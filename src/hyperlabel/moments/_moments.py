@@ -299,7 +299,7 @@ class Moments:
         if not _same_factor(_probe_factor(model), self.columns.probe):
             _refuse_factor(model)
         if isinstance(self.row_moments, GroupedMoments):
-            if not getattr(model, "_accepts_missing_labels", False):
+            if not model._takes_grouped_moments:
                 raise ValueError(
                     f"{type(model).__name__} needs every label known and rows of one weight: these moments "
                     "are sums of labels with gaps or weights of their own."
@@ -320,6 +320,7 @@ class _LabelSums(BaseEstimator, MomentsModel):
     """The model that only sums: its factor is the labels themselves."""
 
     _accepts_missing_labels = _accepts_soft_targets = _accepts_entry_weights = True
+    _takes_grouped_moments = True
 
     def __init__(self, cooccurrence: bool = True) -> None:
         self.cooccurrence = cooccurrence

@@ -104,10 +104,9 @@ class Batches:
     def _read_targets(self, arrow_table: Any) -> Any:
         if not isinstance(self._labels, str):
             values = _stack_columns(arrow_table, list(self._labels), labels=True)
-            if not (
-                (values == 0) | (values == 1)
-            ).all():  # one column of other numbers would pass for classes
-                raise ValueError("Label columns must hold only 0 and 1 (or true and false).")
+            known = values[~np.isnan(values)]
+            if ((known < 0) | (known > 1)).any():  # one column of other numbers would pass for classes
+                raise ValueError("Label columns must hold only 0 and 1 (or true and false) or shares.")
             return values
         column = _get_column(arrow_table, self._labels)
         if self.classes is None:
@@ -142,14 +141,14 @@ def _iter_record_batches(source: Any, pyarrow: Any, columns: list[str] | None) -
             yield from _iter_record_batches(item, pyarrow, columns)
 
 
-def _get_column(arrow_table: Any, name: str) -> Any:
+def _get_column(arrow_table: Any, name: str, *, with_nulls: bool = False) -> Any:
     # The index, not `column_names`: that list is built anew for each column, quadratic in wide tables.
     if arrow_table.schema.get_field_index(name) < 0 and name not in arrow_table.column_names:
         raise ValueError(
             f"The batches have no column {name!r}; they have {', '.join(arrow_table.column_names)}."
         )
     column = arrow_table.column(name)
-    if column.null_count:
+    if column.null_count and not with_nulls:
         raise ValueError(f"The column {name!r} holds nulls: fill them or drop those rows first.")
     return column
 
@@ -159,13 +158,15 @@ def _stack_columns(arrow_table: Any, names: Sequence[str], *, labels: bool = Fal
     types = _import_pyarrow().types
     columns = []
     for name in names:
-        column = _get_column(arrow_table, name)
+        column = _get_column(arrow_table, name, with_nulls=labels)
         kind = column.type
         if not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)):
             raise ValueError(
                 f"The column {name!r} holds {kind}, not numbers: "
                 + ("label columns are 0 or 1." if labels else "name the feature columns with features=[…].")
             )
+        if column.null_count:  # labels nobody knows
+            column = column.cast(_import_pyarrow().float64())
         columns.append(column)
     if not columns:
         raise ValueError(f"There are no {'label' if labels else 'feature'} columns.")

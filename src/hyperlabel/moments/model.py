@@ -65,6 +65,7 @@ class MomentsModel(ABC):
     _layout: TargetLayout
     _block_shift: np.ndarray  # while a fit in blocks is under way
     _keeps_target_gram: bool = False
+    _takes_grouped_moments: ClassVar[bool] = False  # of labels with gaps or weights of their own
     _how_to_keep: ClassVar[str] = (
         "wide rows, and labels with many patterns of gaps or weights, are solved without them; fit with "
         "solver='gram', or with a larger memory_limit, to add rows, merge, forget or relabel"
@@ -158,6 +159,10 @@ class MomentsModel(ABC):
                 shift=shift,
                 with_target_gram=keeps_gram,
                 single=single,
+            )
+        if not self._takes_grouped_moments:
+            raise ValueError(
+                f"Sums of {type(self).__name__} need every label known and rows of one weight: use fit."
             )
         entries = WeightedEntries.of(Y, weights, on_off)
         groups = entries.groups()
