@@ -91,15 +91,15 @@ def check_fit(
     """
     X = check_features(estimator, X, reset=True, min_samples=min_samples)
     if isinstance(y, CheckedTargets):
-        _refuse_values(y.Y.data, type(estimator).__name__, **accepted_targets(estimator))
+        _refuse_values(y.Y.data, type(estimator).__name__, **target_check_options(estimator))
         return X, y.Y, y.layout
     Y, layout = check_targets(
-        y, n_rows=X.shape[0], name=type(estimator).__name__, **accepted_targets(estimator)
+        y, n_rows=X.shape[0], name=type(estimator).__name__, **target_check_options(estimator)
     )
     return X, Y, layout
 
 
-def accepted_targets(estimator: Any) -> dict[str, bool]:
+def target_check_options(estimator: Any) -> dict[str, bool]:
     """Return which entries of y besides 0 and 1 an estimator takes, as options of `check_targets`.
 
     A Pipeline takes what its last step does.

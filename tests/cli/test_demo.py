@@ -37,9 +37,9 @@ def test_every_method_of_the_demo_chooses_its_setting_and_its_thresholds():
     for _, model, grid in rows:
         assert all(len(values) > 1 for values in grid.values())
         assert set(grid) <= set(model.get_params())
-        assert isinstance(demo_module._tune_inside(model, grid), ThresholdTuner)
+        assert isinstance(demo_module._with_tuned_params_and_thresholds(model, grid), ThresholdTuner)
     svc = {name: (model, grid) for name, model, grid in rows}["LinearSVC per label (scikit-learn)"]
-    tuned = demo_module._tune_inside(*svc).fit(data.X, data.Y[:, :6].toarray())
+    tuned = demo_module._with_tuned_params_and_thresholds(*svc).fit(data.X, data.Y[:, :6].toarray())
     assert len(set(tuned.thresholds_)) > 1
     assert tuned.estimator_.best_params_["estimator__C"] in svc[1]["estimator__C"]
 

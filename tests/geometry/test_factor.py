@@ -22,7 +22,7 @@ def _labels(seed: int = 0, n: int = 14, k: int = 5) -> np.ndarray:
 def test_blocks_of_rows_give_the_rows_of_the_factor(expansion):
     Y = sparse.csr_array(_labels())
     rule = ExpansionFactor(expansion)
-    edges = rule.edges(rule.count(Y))
+    edges = rule.edges(rule.edge_moments(Y))
     whole = rule.on(Y, edges)
     assert_allclose(rule.on(Y[5:9], edges).toarray(), whole.toarray()[5:9])
     assert sparse.issparse(whole.tosparse())

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 
 import hyperlabel
-from hyperlabel.meta.updating import can_be_updated, keep_rows
+from hyperlabel.meta.updating import can_be_updated, store_rows_if_smaller
 from hyperlabel.solvers.moments.stored_rows import StoredRows
 
 N, D, K = 60, 300, 4
@@ -26,7 +26,7 @@ def made(seed=0, n=N, d=D, as_sparse=True):
 
 def kept(X, Y, solver="gram", alpha=2.0):
     model = hyperlabel.BinaryRelevance(alpha=alpha, solver=solver, tol=1e-9).fit(X, Y)
-    keep_rows(model, X, Y)
+    store_rows_if_smaller(model, X, Y)
     assert isinstance(model.moments_, StoredRows)
     return model
 
@@ -129,13 +129,13 @@ def test_weights_and_merging_models_of_either_kind():
 def test_rows_are_kept_where_they_are_smaller_than_their_sums_and_nowhere_else():
     tall, Y = made(n=500, d=12, as_sparse=False)
     model = hyperlabel.BinaryRelevance(alpha=1.0).fit(tall, Y)
-    assert not isinstance(keep_rows(model, tall, Y).moments_, StoredRows)
+    assert not isinstance(store_rows_if_smaller(model, tall, Y).moments_, StoredRows)
     wide, Y = made(n=40, d=3000)
     model = hyperlabel.BinaryRelevance(alpha=1.0, solver="samples").fit(wide, Y)
     assert not can_be_updated(model)
-    assert can_be_updated(keep_rows(model, wide, Y))
+    assert can_be_updated(store_rows_if_smaller(model, wide, Y))
     margins = hyperlabel.BinaryRelevance(loss="squared_hinge").fit(wide, Y)
-    assert not hasattr(keep_rows(margins, wide, Y), "moments_")
+    assert not hasattr(store_rows_if_smaller(margins, wide, Y), "moments_")
 
 
 def test_a_file_holds_rows_in_place_of_sums_and_learns_on(tmp_path):

@@ -68,7 +68,7 @@ class LabelFactor(ABC):
         `gram` is that of the centred base (q×q), `base_sums` holds the column sums of the base (q).
         """
 
-    def count(self, Y: sparse.csr_array, X: Any = None, **options: Any) -> EdgeMoments:
+    def edge_moments(self, Y: sparse.csr_array, X: Any = None, **options: Any) -> EdgeMoments:
         """Return what the hyperedge weights need to know of a block of rows."""
         needs_rows = isinstance(self.edge_weights, str) and self.edge_weights.startswith("compactness")
         return EdgeMoments.from_rows(Y, X if needs_rows else None, **options)
@@ -86,7 +86,7 @@ class LabelFactor(ABC):
 
     def on_rows(self, Y: sparse.csr_array, X: Any, label_names: np.ndarray | None = None) -> ThinFactor:
         """Return the factor on all rows, their hyperedges counted and weighed first."""
-        return self.on(Y, self.edges(self.count(Y, X), label_names))
+        return self.on(Y, self.edges(self.edge_moments(Y, X), label_names))
 
     def summed(self, Y: sparse.csr_array, edges: Edges | None) -> sparse.csr_array:
         """Return what is summed over a block of rows: the base, and Y where only that tells the sizes."""
@@ -134,7 +134,7 @@ class ExpansionFactor(LabelFactor):
     >>> from scipy import sparse
     >>> Y = sparse.csr_array(np.array([[1.0, 0], [1, 1], [0, 0]]))
     >>> rule = ExpansionFactor("zhou")
-    >>> rule.on(Y, rule.edges(rule.count(Y))).toarray().round(3)
+    >>> rule.on(Y, rule.edges(rule.edge_moments(Y))).toarray().round(3)
     array([[0.707, 0.   ],
            [0.5  , 0.707],
            [0.   , 0.   ]])

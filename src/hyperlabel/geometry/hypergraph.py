@@ -57,7 +57,9 @@ class LabelHypergraph:
         self.incidence = sparse.csr_array(y, dtype=np.float64)
         self.sample_weight = sample_weight
         rule = ExpansionFactor(edge_weights=weights, nu=nu)
-        self.edges = rule.edges(rule.count(self.incidence, X, sample_weight=sample_weight), label_names)
+        self.edges = rule.edges(
+            rule.edge_moments(self.incidence, X, sample_weight=sample_weight), label_names
+        )
         self.sizes, self.weights = self.edges.sizes, self.edges.weights
 
     def degrees(self, expansion: str = "clique") -> np.ndarray:

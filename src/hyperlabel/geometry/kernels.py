@@ -45,7 +45,7 @@ class KernelRows:
         n = X.shape[0]
         picked = check_random_state(random_state).permutation(n)[: min(n_landmarks, n)]
         kernel_rows = cls(kernel, params, X[picked])
-        kernel_rows.lift = kernel_space(kernel_rows.gram().astype(np.float64)).lift
+        kernel_rows.lift = kernel_space(kernel_rows.basis_kernel().astype(np.float64)).lift
         return kernel_rows
 
     def rows(self, X: Any) -> np.ndarray:
@@ -57,7 +57,7 @@ class KernelRows:
         K = self._kernel_with_basis(X)
         return K if self.lift is None else K @ self.lift
 
-    def gram(self) -> np.ndarray:
+    def basis_kernel(self) -> np.ndarray:
         """Return the kernel of the basis with itself."""
         return self._kernel_with_basis(self.basis)
 

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import DocumentedEstimator
 from hyperlabel._params import NONE, clip_components, number, one_of, start_fit, whole
-from hyperlabel._validation import accepted_targets, canonical_rows, check_targets
+from hyperlabel._validation import canonical_rows, check_targets, target_check_options
 from hyperlabel.geometry.hypercube import mean_vertex
 from hyperlabel.solvers.arrays import as_dense
 from hyperlabel.solvers.moments.row_moments import RowMoments
@@ -60,7 +60,7 @@ class Encoder(DocumentedEstimator, ABC):
 
     def fit(self, y: Any, X: Any = None) -> Any:
         """Choose the codes of label sets; X are the rows, for encoders that look at them."""
-        Y, _ = check_targets(y, name=type(self).__name__, **accepted_targets(self))
+        Y, _ = check_targets(y, name=type(self).__name__, **target_check_options(self))
         start_fit(self)
         self._fit(Y, X)
         return self
@@ -88,7 +88,7 @@ class Encoder(DocumentedEstimator, ABC):
 
     def _check_labels(self, y: Any) -> sparse.csr_array:
         check_is_fitted(self)
-        Y, _ = check_targets(y, name=type(self).__name__, **accepted_targets(self))
+        Y, _ = check_targets(y, name=type(self).__name__, **target_check_options(self))
         if Y.shape[1] != len(self.offset_):
             raise ValueError(f"y has {Y.shape[1]} labels, the encoder was fitted with {len(self.offset_)}.")
         return Y

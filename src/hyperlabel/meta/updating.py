@@ -177,7 +177,7 @@ def without_training_rows(model: Any, *, sums: bool) -> Any:
     return model
 
 
-def keep_rows(model: Any, X: Any, Y: Any) -> Any:
+def store_rows_if_smaller(model: Any, X: Any, Y: Any) -> Any:
     """Keep the samples X of a ridge in the place of its moments, where they take fewer bytes or it has none.
 
     X are the samples as the ridge saw them, Y their labels; a model that no update could change stays as it

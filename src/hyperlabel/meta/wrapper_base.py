@@ -25,11 +25,11 @@ from hyperlabel._sklearn_compat import check_method_params, num_samples, routing
 from hyperlabel._validation import (
     CheckedTargets,
     TargetLayout,
-    accepted_targets,
     check_weights,
     indicator_of_names,
     plain_of_indicator,
     read_targets,
+    target_check_options,
 )
 from hyperlabel.decision.risk_control import group_shuffle_split
 from hyperlabel.linear import BinaryRelevance
@@ -118,12 +118,12 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
     @property
     def _accepts_missing_labels(self) -> bool:  # type: ignore[override]
         """Whether y may have gaps: a fitted estimator (`cv="prefit"`) need not learn from them."""
-        return self._is_prefit() or accepted_targets(self._get_estimator())["missing"]
+        return self._is_prefit() or target_check_options(self._get_estimator())["missing"]
 
     @property
     def _accepts_soft_targets(self) -> bool:  # type: ignore[override]
         """Whether y may hold shares between 0 and 1."""
-        return self._is_prefit() or accepted_targets(self._get_estimator())["soft"]
+        return self._is_prefit() or target_check_options(self._get_estimator())["soft"]
 
     def _get_estimator(self) -> Any:
         """Return the classifier to fit, the shared ridge where none was named.
@@ -150,7 +150,7 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         (X,) = indexable(X)
         y = y if isinstance(y, CheckedTargets) else self._imply_sets(y)
         name = type(self).__name__
-        targets = read_targets(y, n_rows=num_samples(X), name=name, **accepted_targets(self))
+        targets = read_targets(y, n_rows=num_samples(X), name=name, **target_check_options(self))
         Y, layout = targets.Y, targets.layout
         if not self._is_prefit():
             Y, layout = add_labels_of(self._get_estimator(), Y, layout)

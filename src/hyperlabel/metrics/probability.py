@@ -42,7 +42,7 @@ def log_loss(
     >>> round(log_loss([[1, 0], [0, 0]], [[0.5, 0.5], [0.5, 0.5]]), 4)
     0.6931
     """
-    return _averaged_cost(y_true, y_proba, average, sample_weight, _log_costs)
+    return _averaged_cost(y_true, y_proba, average, sample_weight, _negative_and_positive_log_loss)
 
 
 @with_shared_arguments
@@ -70,7 +70,9 @@ def brier_score(
 def probability_table(truth: Truth, proba: np.ndarray | TopK, weights: np.ndarray | None) -> dict[str, float]:
     """Both measures, mean over labels."""
     return {
-        "log_loss": mean_where_defined(_mean_label_costs(truth, proba, weights, _log_costs)),
+        "log_loss": mean_where_defined(
+            _mean_label_costs(truth, proba, weights, _negative_and_positive_log_loss)
+        ),
         "brier_score": mean_where_defined(_mean_label_costs(truth, proba, weights, _square_costs)),
     }
 
@@ -84,7 +86,7 @@ def read_probabilities(y_proba: Any, truth: Truth) -> np.ndarray | TopK:
     return proba
 
 
-def _log_costs(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _negative_and_positive_log_loss(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the cost of probability p for a negative and for a positive entry."""
     eps = np.finfo(p.dtype).eps
     p = np.clip(p, eps, 1.0 - eps)

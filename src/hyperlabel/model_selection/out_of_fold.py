@@ -9,7 +9,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from hyperlabel._base import fit_checked, score_rows
 from hyperlabel._sklearn_compat import check_method_params, num_samples, routing_enabled, safe_indexing
-from hyperlabel._validation import CheckedTargets, accepted_targets, indicator_of_names, read_targets
+from hyperlabel._validation import CheckedTargets, indicator_of_names, read_targets, target_check_options
 from hyperlabel.model_selection.folds import make_folds
 from hyperlabel.model_selection.groups import groups_for_fit
 
@@ -59,7 +59,7 @@ def out_of_fold_scores(
     (100, 5)
     """
     name = type(estimator).__name__
-    targets = read_targets(y, n_rows=num_samples(X), name=name, **accepted_targets(estimator))
+    targets = read_targets(y, n_rows=num_samples(X), name=name, **target_check_options(estimator))
     y = indicator_of_names(y, targets.Y, targets.layout)
     return score_out_of_fold(estimator, X, y, targets, cv=cv, groups=groups, params=params, n_jobs=n_jobs)
 

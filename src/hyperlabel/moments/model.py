@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._known_labels import check_same_classes, encode_like, layout_of_names
 from hyperlabel._params import check_params
-from hyperlabel._validation import TargetLayout, accepted_targets, check_features, check_weights
+from hyperlabel._validation import TargetLayout, check_features, check_weights, target_check_options
 from hyperlabel.moments.label_columns import find_label, rename_labels, select_columns, with_names
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.moments.downdate_check import why_not_sums
@@ -180,7 +180,9 @@ class MomentsModel(ABC):
 
     def _encode(self, y: Any, n_rows: int) -> sparse.csr_array:
         """Validate more y of the labels the model knows."""
-        return encode_like(y, self._layout, n_rows=n_rows, name=type(self).__name__, **accepted_targets(self))
+        return encode_like(
+            y, self._layout, n_rows=n_rows, name=type(self).__name__, **target_check_options(self)
+        )
 
     @available_if(_can_stream)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:

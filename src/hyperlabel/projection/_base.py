@@ -271,7 +271,7 @@ class LabelProjection(ScanningModel, Projection):
         return self._label_factor().needs_sizes
 
     def _scan(self, X: Any, Y: sparse.csr_array, sample_weight: Any) -> dict[str, Any]:
-        sums = self._label_factor().count(Y, X, shift=self._block_shift, sample_weight=sample_weight)
+        sums = self._label_factor().edge_moments(Y, X, shift=self._block_shift, sample_weight=sample_weight)
         return sums.to_arrays()
 
     def _use_scan(self, total: dict[str, Any]) -> None:

@@ -187,7 +187,7 @@ def projection_path(
     prepared = {}
     for name, method in methods.items():
         label_factor = method._label_factor()
-        edges = label_factor.edges(label_factor.count(Y, X), layout.label_names)
+        edges = label_factor.edges(label_factor.edge_moments(Y, X), layout.label_names)
         base = label_factor.base(Y, edges)
         columns, gram = bases.add(base)
         prepared[name] = method, columns, label_factor.right(edges, gram, column_sums(base)), gram

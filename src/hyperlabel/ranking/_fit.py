@@ -186,7 +186,7 @@ class RankFit:
         if self.model.kernel == "precomputed":
             return self.X.toarray() if sparse.issparse(self.X) else np.array(self.X, dtype=np.float64)
         assert self.kernel is not None
-        return self.kernel.gram()
+        return self.kernel.basis_kernel()
 
 
 def estimate_fit_memory(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:

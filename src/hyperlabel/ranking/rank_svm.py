@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hyperlabel._base import MultiLabelClassifier, constant_labels, label_counts
 from hyperlabel._params import FLAG, NONE, Rule, number, one_of, whole
-from hyperlabel._validation import accepted_targets, check_targets, check_weights
+from hyperlabel._validation import check_targets, check_weights, target_check_options
 from hyperlabel.geometry.unknown import (
     find_unknown_labels,
     known_part,
@@ -211,7 +211,7 @@ class RankSVM(MultiLabelClassifier):
 
     def estimate_memory(self, X: Any, y: Any) -> int:
         """Return the bytes a fit will need beyond X and y themselves."""
-        Y, _ = check_targets(y, name=type(self).__name__, **accepted_targets(self))
+        Y, _ = check_targets(y, name=type(self).__name__, **target_check_options(self))
         return estimate_fit_memory(
             self, X if sparse.issparse(X) else np.asarray(X), Y, self._laplacian_weight()
         )

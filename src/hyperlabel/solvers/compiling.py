@@ -188,7 +188,7 @@ def csr_parts(A: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data.astype(np.float64)
 
 
-def check_rows(A: Any, shape: tuple[int, ...] | None = None) -> None:
+def check_csr_indices(A: Any, shape: tuple[int, ...] | None = None) -> None:
     """Refuse rows whose indices would lead compiled code, which trusts them, outside its arrays."""
     if A.format != "csr":
         raise TypeError(f"Rows must be a csr_array, got {A.format}.")

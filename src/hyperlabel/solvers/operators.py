@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.linalg.blas import dsyrk
 
 from hyperlabel.solvers.arrays import as_dense
-from hyperlabel.solvers.compiling import check_rows
+from hyperlabel.solvers.compiling import check_csr_indices
 from hyperlabel.solvers.sparse_matmul import sparse_times_dense
 
 
@@ -24,7 +24,7 @@ class CenteredRows:
             narrow_columns(X.astype(self.dtype)) if sparse.issparse(X) else np.asarray(X, dtype=self.dtype)
         )
         if sparse.issparse(X):
-            check_rows(self.X)
+            check_csr_indices(self.X)
         self.shape: tuple[int, int] = X.shape
         self.root = None if sample_weight is None else np.sqrt(sample_weight).astype(self.dtype)
         self.weight = float(X.shape[0] if sample_weight is None else np.sum(sample_weight))

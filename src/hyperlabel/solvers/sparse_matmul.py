@@ -18,7 +18,7 @@ WIDE = 16
 def sparse_times_dense(A: Any, B: np.ndarray) -> np.ndarray:
     """Return A @ B for a ``csr_array`` A and a dense block B of the same precision.
 
-    It runs in every iteration of a solver: the solver has checked the rows of A once (`check_rows`).
+    It runs in every iteration of a solver: the solver has checked the rows of A once (`check_csr_indices`).
     """
     if B.ndim != 2 or B.shape[1] < WIDE or A.dtype != B.dtype or A.shape[1] != B.shape[0]:
         return A @ B

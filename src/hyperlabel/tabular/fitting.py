@@ -201,7 +201,7 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     from sklearn.pipeline import Pipeline
 
     from hyperlabel.meta.catalogue import DataShape
-    from hyperlabel.meta.updating import keep_rows, name_labels, without_training_rows
+    from hyperlabel.meta.updating import name_labels, store_rows_if_smaller, without_training_rows
     from hyperlabel.model_selection.groups import groups_for_fit
 
     feature_step = features_step(columns, dataset, choices.words, choices.ngrams)
@@ -235,7 +235,7 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     without_training_rows(name_labels(classifier, columns.label_names), sums=not choices.slim)
     if not (choices.slim or has_missing_labels):
         fit_rows = _fit_index(len(dataset), row_groups, choices.precision)
-        keep_rows(classifier, row_features[fit_rows], dataset.Y[fit_rows])
+        store_rows_if_smaller(classifier, row_features[fit_rows], dataset.Y[fit_rows])
     return Pipeline([("features", feature_step), ("classifier", classifier)])
 
 

@@ -288,7 +288,7 @@ def read_with_cells(
     With `cells`, all columns of a table come along unchanged (`Cells`).
     """
     _check_vectors(source, columns, vectors)
-    with as_file(source, columns) as path, name_source(path, source):
+    with open_data_as_path(source, columns) as path, name_source(path, source):
         data = _read_dataset(path, columns, labelled, ids)
         if vectors is not None:
             data = add_vectors(data, vectors, columns.vectors)
@@ -394,7 +394,7 @@ def _read_table(path: str, columns: ModelColumns, labelled: bool, ids: str | Non
 
 
 @contextmanager
-def as_file(source: str, columns: ModelColumns | None = None) -> Iterator[str]:
+def open_data_as_path(source: str, columns: ModelColumns | None = None) -> Iterator[str]:
     """Give stdin the form of a file; for a model of text alone, a text file is one text a line."""
     need_data(source)
     has_text_lines = columns is not None and columns.text_only and Path(source).suffix.lower() == ".txt"

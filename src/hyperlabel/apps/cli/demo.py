@@ -30,7 +30,7 @@ def _demo_methods(data: Any) -> list[tuple[str, Any, dict[str, list[Any]]]]:
     return demo_methods
 
 
-def _tune_inside(model: Any, grid: dict[str, list[Any]]) -> Any:
+def _with_tuned_params_and_thresholds(model: Any, grid: dict[str, list[Any]]) -> Any:
     """Let a method choose its setting and its thresholds inside the training rows, as all others do."""
     from hyperlabel.apps.cli._first_fold_search import Chosen
     from hyperlabel.meta import ThresholdTuner
@@ -59,7 +59,10 @@ def demo(as_json: bool, seed: int, out_path: str) -> None:
     from hyperlabel.datasets import load_debtags
 
     dataset = load_debtags()
-    methods = [Method(name, _tune_inside(model, grid)) for name, model, grid in _demo_methods(dataset)]
+    methods = [
+        Method(name, _with_tuned_params_and_thresholds(model, grid))
+        for name, model, grid in _demo_methods(dataset)
+    ]
     protocol = Protocol("demo", [dataset], methods, Splits("groups", 3, seed=seed), _SCORING, seed=seed)
     jobs = protocol.cells()
     with Store(":memory:") as store, cell_progress("training", len(jobs)) as progress:

@@ -102,7 +102,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     from hyperlabel.apps.cli._progress import show_step
     from hyperlabel.tabular.fitting import arrange_folds, choose_pipeline, drop_rare_labels, fit_model_file
     from hyperlabel.tabular.label_text import add_labels
-    from hyperlabel.tabular.model_file import as_file, save_model
+    from hyperlabel.tabular.model_file import open_data_as_path, save_model
 
     start_seconds = time.perf_counter()
     check_target(output, MODEL_FILE)
@@ -111,7 +111,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     options["alpha"] = _parse_numbers(options["alpha"])
     asked = choose_pipeline(method, **options)
     reading_options = {option_name: options.pop(option_name) for option_name in READING}
-    with show_step(f"reading {data}"), as_file(data) as data_path:
+    with show_step(f"reading {data}"), open_data_as_path(data) as data_path:
         dataset, columns = read_training(data_path, **reading_options, advise=True)
         dataset, left_out = drop_rare_labels(dataset, min_rows)
         dataset = add_labels(dataset, [*(asked.label_text or ())])

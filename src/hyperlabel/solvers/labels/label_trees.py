@@ -25,7 +25,7 @@ F. Meyer, *CRAFTML*, ICML 2018 (means of clusters of label sets tell new rows wh
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers.compiling import check_rows, check_shape, compiled, csr_parts
+from hyperlabel.solvers.compiling import check_csr_indices, check_shape, compiled, csr_parts
 
 STEPS = 2
 KEPT = 0.97
@@ -42,7 +42,7 @@ _Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr, indices, data
 def grow_tree(X: sparse.csr_array, Y: sparse.csr_array, leaf_size: int, seed: int) -> Tree:
     """Grow a tree on rows X with label sets Y down to nodes of at most `leaf_size` rows."""
     for A in (X, Y):
-        check_rows(A)
+        check_csr_indices(A)
     if X.shape[0] != Y.shape[0] or min(X.shape[0], leaf_size) < 1:  # compiled code trusts it
         raise ValueError(
             f"X and Y must have as many rows, at least one, and leaves some: {X.shape}, {Y.shape}, "
@@ -59,7 +59,7 @@ def grow_tree(X: sparse.csr_array, Y: sparse.csr_array, leaf_size: int, seed: in
 
 def find_leaves(X: sparse.csr_array, forest: Tree, roots: np.ndarray) -> np.ndarray:
     """Return the leaf that each row reaches from each root; a forest from a file cannot lead astray."""
-    check_rows(X)
+    check_csr_indices(X)
     splits, split_thresholds, children = forest
     n_nodes = splits.shape[0]
     if n_nodes < 1 or len(roots) < 1:

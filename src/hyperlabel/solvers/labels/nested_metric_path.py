@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hyperlabel.solvers.compiling import check_rows, check_shape, compiled, csr_parts
+from hyperlabel.solvers.compiling import check_csr_indices, check_shape, compiled, csr_parts
 
 Metric = Literal["ndcg", "precision", "f1_micro", "hamming_loss"]
 ROWS = 256  # a block of scores that stays in cache
@@ -129,7 +129,7 @@ def _score_each(
 def _check_inputs(R: np.ndarray, P: np.ndarray, base: np.ndarray, Y: Any, grid: np.ndarray, k: int) -> None:
     """Refuse input that the kernel cannot score: of NaN scores it would list fewer than k."""
     n, K = Y.shape
-    check_rows(Y)
+    check_csr_indices(Y)
     check_shape("R", R, (n, grid[-1]))
     check_shape("P", P, (grid[-1], K))
     check_shape("base", base, (K,))

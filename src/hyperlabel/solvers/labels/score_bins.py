@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.solvers.arrays import row_blocks
-from hyperlabel.solvers.compiling import check_finite, check_rows, check_shape
+from hyperlabel.solvers.compiling import check_csr_indices, check_finite, check_shape
 
 
 def bin_scores(
@@ -29,7 +29,7 @@ def bin_scores(
     Bins are those of standardised scores from −half_range to half_range; the outer ones hold the tails.
     """
     n, k = scores.shape
-    check_rows(Y, (n, k))
+    check_csr_indices(Y, (n, k))
     check_shape("weight", weight, (n,))
     check_shape("fold", fold, (n,))
     if fold.min(initial=0) < 0:

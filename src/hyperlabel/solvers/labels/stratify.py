@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers.compiling import check_rows, check_shape, compiled, csr_parts
+from hyperlabel.solvers.compiling import check_csr_indices, check_shape, compiled, csr_parts
 
 # Two gains closer than this are equal: shares like 1/3 leave rounding after subtraction.
 _DUST = 1e-12
@@ -61,7 +61,7 @@ def solve_stratify(
     """
     n_units, n_labels = counts.shape
     unit_rows = np.ones(n_units) if size is None else np.asarray(size, dtype=np.float64)
-    check_rows(counts)
+    check_csr_indices(counts)
     check_shape("size", unit_rows, (n_units,))
     if len(shares) < 1:
         raise ValueError("There must be at least one fold.")

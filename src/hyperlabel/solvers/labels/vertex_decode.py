@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel.solvers.compiling import check_rows, compiled, csr_parts
+from hyperlabel.solvers.compiling import check_csr_indices, compiled, csr_parts
 
 TINY = 1e-300  # tells a label of the best set, tied with another set, from one outside it
 
@@ -20,7 +20,7 @@ def best_with_and_without(S: np.ndarray, vertices: Any) -> tuple[np.ndarray, np.
     −inf where no vertex has (lacks) the label.
     """
     n, K = len(S), vertices.shape[1]
-    check_rows(vertices)
+    check_csr_indices(vertices)
     if S.shape[1] != vertices.shape[0]:  # compiled code trusts it
         raise ValueError(f"S scores {S.shape[1]} vertices, there are {vertices.shape[0]}.")
     best_with, best_without = np.full((n, K), -np.inf), np.full((n, K), -np.inf)

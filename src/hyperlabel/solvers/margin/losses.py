@@ -27,7 +27,7 @@ from scipy import linalg, sparse
 
 from hyperlabel.solvers.arrays import as_dense
 from hyperlabel.solvers.blas import product
-from hyperlabel.solvers.compiling import check_rows, check_shape, compiled
+from hyperlabel.solvers.compiling import check_csr_indices, check_shape, compiled
 from hyperlabel.solvers.margin.hinge_active_set import solve_hinge_active_set
 
 CURVATURE = {"squared_hinge": 2.0, "logistic": 0.25}
@@ -82,7 +82,7 @@ def solve_margins(
     for entries in T if isinstance(T, SignedWeights) else (T,):
         check_shape("T", entries, (n, entries.shape[1]))
     if sparse.issparse(X):
-        check_rows(X)
+        check_csr_indices(X)
     if isinstance(T, SignedWeights):
         return _solve_preconditioned(X, T, loss, alpha, weight, tol, start)
     if loss == "squared_hinge" and sparse.issparse(X) and d > FACTORED and alpha > 0:

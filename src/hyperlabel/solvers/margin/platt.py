@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.solvers.arrays import BLOCK_BYTES, row_blocks
-from hyperlabel.solvers.compiling import check_rows, check_shape
+from hyperlabel.solvers.compiling import check_csr_indices, check_shape
 
 BINS = 512  # of standardised scores, from −REACH to REACH; the outer ones hold the tails
 REACH = 8.0
@@ -64,7 +64,7 @@ def solve_platt(
     """
     n, k = scores.shape
     weights = np.ones(n) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
-    check_rows(Y, (n, k))
+    check_csr_indices(Y, (n, k))
     check_shape("sample_weight", weights, (n,))
     if scores.size and not -LARGEST <= scores.min() <= scores.max() <= LARGEST:  # a NaN has no bin
         raise ValueError("Scores must be finite to be calibrated, and hold NaN or infinity.")
@@ -112,7 +112,7 @@ def _fit_labels(
     a, b = np.zeros(k), np.log(t1 / (1 - t1))  # the optimum at slope 0
     n_steps = np.zeros(k, dtype=np.int64)
     if z.shape[1] > 2 * BINS:
-        a, b, n_steps, _ = _damped_newton(*_gather_bins(z, w), tz, t1, a, b, BINS_TOL, max_iter)
+        a, b, n_steps, _ = _damped_newton(*_two_nodes_per_bin(z, w), tz, t1, a, b, BINS_TOL, max_iter)
         a, b, exact_steps, largest_gradient = _plain_newton(z, w, tz, t1, a, b, tol, max_iter - n_steps)
         n_steps += exact_steps
         unsolved = np.flatnonzero((largest_gradient > tol) & (n_steps < max_iter))
@@ -127,7 +127,7 @@ def _fit_labels(
     return a / score_std, b - a * score_mean / score_std, n_steps, largest_gradient
 
 
-def _gather_bins(z: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _two_nodes_per_bin(z: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return two nodes for each bin, with its weight, mean and variance."""
     k, is_weighted = len(z), w.min() < w.max()
     bin_weight, bin_sum, bin_square = np.empty((3, k, BINS))

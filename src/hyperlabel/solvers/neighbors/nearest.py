@@ -26,7 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.solvers.arrays import row_blocks
-from hyperlabel.solvers.compiling import check_rows, check_shape, compiled, csr_parts
+from hyperlabel.solvers.compiling import check_csr_indices, check_shape, compiled, csr_parts
 
 # What a float32 product of two values below 1e10 can lose where it, or one of them, is subnormal; and again
 # in the bound it is compared with.
@@ -59,8 +59,8 @@ def solve_nearest(X: Any, T: Any, k: int, *, skip: np.ndarray | None = None) -> 
     neighbors = Nearest.nothing_yet(X.shape[0], k)
     if sparse.issparse(T):
         X, T = sparse.csr_array(X), sparse.csr_array(T)
-        check_rows(X)
-        check_rows(T)
+        check_csr_indices(X)
+        check_csr_indices(T)
         csr_arrays = *csr_parts(X.sorted_indices()), *csr_parts(T.sorted_indices().tocsc())
         _search_inverted_index(
             *csr_arrays,

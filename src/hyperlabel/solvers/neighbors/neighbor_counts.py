@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_expit
 
-from hyperlabel.solvers.compiling import check_rows
+from hyperlabel.solvers.compiling import check_csr_indices
 
 
 def count_tables(neighbors: np.ndarray, Y: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
@@ -133,7 +133,7 @@ def look_up_known(
 
 
 def _check_neighbors(neighbors: np.ndarray, Y: sparse.csr_array) -> None:
-    check_rows(Y)
+    check_csr_indices(Y)
     if not Y.has_canonical_format:  # a label met twice in one row would be counted past the table's end
         raise ValueError("Y must hold every label of a row once: call sum_duplicates() on it.")
     if neighbors.size and not 0 <= neighbors.min() <= neighbors.max() < Y.shape[0]:

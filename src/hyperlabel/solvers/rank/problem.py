@@ -33,7 +33,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel.solvers.arrays import BLOCK_BYTES, row_blocks
-from hyperlabel.solvers.compiling import check_rows, check_shape, compiled
+from hyperlabel.solvers.compiling import check_csr_indices, check_shape, compiled
 
 # A float32 dual may round up past its box: the box is drawn in by more than that.
 FLOAT32_SLACK = 2.5e-7
@@ -67,9 +67,9 @@ class RankProblem:
         NaN stored in Y is a label nobody knows: it is in no pair.
         """
         n, k = Y.shape
-        check_rows(Y)
+        check_csr_indices(Y)
         if sparse.issparse(X):
-            check_rows(X)
+            check_csr_indices(X)
         Y = Y if Y.has_sorted_indices else Y.sorted_indices()
         if not Y.has_canonical_format:  # pairs are counted by stored entries, and visited by labels
             raise ValueError("Y must hold every label of a row once: call sum_duplicates() on it.")

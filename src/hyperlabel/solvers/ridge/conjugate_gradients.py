@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.solvers.compiling import check_rows, check_shape, compiled
+from hyperlabel.solvers.compiling import check_csr_indices, check_shape, compiled
 from hyperlabel.solvers.operators import narrow_columns, weighted_row_mean
 from hyperlabel.solvers.ridge.factored import RidgeResult
 
@@ -58,7 +58,7 @@ class ConjugateRidge:
         if not alpha > 0:
             raise ValueError(f"Conjugate gradients need alpha above 0, got {alpha}: use the Krylov path.")
         n, d = X.shape
-        check_rows(X)
+        check_csr_indices(X)
         self.alpha, self.dtype, self.n_iter = alpha, np.dtype(dtype), 0
         self.weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         check_shape("sample_weight", self.weight, (n,))
@@ -86,7 +86,7 @@ class ConjugateRidge:
 
         `tol` bounds the estimated error of every label's scores.
         """
-        check_rows(Y, (self.X.shape[0], Y.shape[1]))
+        check_csr_indices(Y, (self.X.shape[0], Y.shape[1]))
         y_mean = weighted_row_mean(Y, self.weight)
         B = self._form_right_hand_side(Y, y_mean)
         target_norms = np.linalg.norm(B, axis=0)
