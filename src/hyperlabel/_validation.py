@@ -372,14 +372,20 @@ def _read_sparse_targets(y: Any, names: Any = None) -> tuple[sparse.csr_array, T
     return Y.astype(np.float64), layout
 
 
-def _read_array_targets(y: Any, *, missing: bool, soft: bool) -> tuple[sparse.csr_array, TargetLayout]:
-    names = None if is_plain(y) else column_names(y)
+def _as_array(y: Any) -> np.ndarray:
+    """Return y as an array; lists of different lengths, which are no indicator, are refused."""
     try:
         values = np.asarray(y)
     except ValueError as ragged:
         raise ValueError(NOT_ALL_NAMES) from ragged
     if values.dtype == object and values.ndim == 1 and len(values) and isinstance(values[0], COLLECTIONS):
         raise ValueError(NOT_ALL_NAMES)
+    return values
+
+
+def _read_array_targets(y: Any, *, missing: bool, soft: bool) -> tuple[sparse.csr_array, TargetLayout]:
+    names = None if is_plain(y) else column_names(y)
+    values = _as_array(y)
     if values.dtype == object and values.ndim == 2:
         values = numbers_of_objects(values)
     if values.ndim == 2 and values.shape[1] == 1 and not _is_indicator(values, missing=missing, soft=soft):

@@ -140,14 +140,7 @@ class LabelForest(MultiLabelClassifier):
         if missing is not None:
             self._set_unknown(Y_known, missing)
         all_rows = np.arange(X.shape[0])
-        folds: list[Any] = [(all_rows, all_rows[:0])]
-        if self.cv is not None:
-            cv = (
-                self.cv
-                if known_rows is None
-                else _renumber_folds(self.cv, known_rows, len(Y_given.indptr) - 1)
-            )
-            folds = make_folds(cv, Y, groups, X=X, at_most_rows=True)
+        folds = self._make_folds(X, Y, groups, known_rows, Y_given.shape[0])
         self._by_means = self.splits == "means" or (self.splits == "auto" and mostly_zero(X))
         rows = self._prepare_rows(X)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
@@ -159,10 +152,7 @@ class LabelForest(MultiLabelClassifier):
             trees[fold_trees] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
                 delayed(grow)(seed) for seed in seeds[fold_trees]
             )
-        self._roots = np.cumsum([0, *(len(tree[1]) for tree in trees[:-1])], dtype=np.int32)
-        self._weights = canonical_rows(sparse.vstack([tree[0] for tree in trees], format="csr"))
-        self._threshold = np.concatenate([tree[1] for tree in trees])
-        self._children = np.vstack([tree[2] + root for tree, root in zip(trees, self._roots, strict=True)])
+        self._stack_trees(trees)
         leaves = np.vstack([self._find_leaves(X[block]) for block in self._iter_row_blocks(X)])
         self._labels = Y
         self._edges = self._make_leaf_edges(leaves, all_rows)
@@ -171,6 +161,21 @@ class LabelForest(MultiLabelClassifier):
             if known_rows is not None:
                 self._score_left_out_rows(X_given, known_rows)
         return self
+
+    def _stack_trees(self, trees: list[Any]) -> None:
+        """Keep the nodes of all trees in one table; `_roots` says where each tree begins."""
+        self._roots = np.cumsum([0, *(len(tree[1]) for tree in trees[:-1])], dtype=np.int32)
+        self._weights = canonical_rows(sparse.vstack([tree[0] for tree in trees], format="csr"))
+        self._threshold = np.concatenate([tree[1] for tree in trees])
+        self._children = np.vstack([tree[2] + root for tree, root in zip(trees, self._roots, strict=True)])
+
+    def _make_folds(self, X: Any, Y: Any, groups: Any, known_rows: Any, n_given: int) -> list[Any]:
+        """Return (train, test) rows of each fold; without `cv` one fold trains on all rows."""
+        if self.cv is None:
+            all_rows = np.arange(X.shape[0])
+            return [(all_rows, all_rows[:0])]
+        cv = self.cv if known_rows is None else _renumber_folds(self.cv, known_rows, n_given)
+        return make_folds(cv, Y, groups, X=X, at_most_rows=True)
 
     def _set_unknown(self, Y: sparse.csr_array, missing: sparse.csr_array) -> None:
         self._missing = missing

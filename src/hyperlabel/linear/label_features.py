@@ -68,22 +68,27 @@ def add_named_labels(
     return Y, replace(layout, classes=np.arange(len(all_names)), label_names=all_names)
 
 
+def _stack_named_rows(named_rows: Any, names: list[str], n_features: int) -> Any:
+    """Return the rows in the order of the labels, zeros where a label has none."""
+    unknown = next((name for name in named_rows if name not in set(names)), None)
+    if unknown is not None:
+        raise ValueError(f"label_features names {unknown!r}, which is no label here: name it in classes.")
+    blank = sparse.csr_array((1, n_features))
+    rows = [sparse.csr_array(np.atleast_2d(_plain(named_rows[name]))) if name in named_rows else blank
+            for name in names]  # fmt: skip
+    wrong = next((row.shape[1] for row in rows if row.shape[1] != n_features), None)
+    if wrong is not None:
+        raise ValueError(f"A row of label_features has {wrong} features, X has {n_features}.")
+    is_sparse = any(sparse.issparse(row) for row in named_rows.values())
+    return sparse.vstack(rows, format="csr") if is_sparse else sparse.vstack(rows).toarray()
+
+
 def read_label_features(label_features: Any, label_names: Any, n_features: int) -> Any:
     """Validate the features of labels; return them as k×d, one row a label, zeros where a name has none."""
     names = [str(name) for name in label_names]
     named_rows = rows_by_name(label_features)
     if named_rows is not None:
-        unknown = next((name for name in named_rows if name not in set(names)), None)
-        if unknown is not None:
-            raise ValueError(f"label_features names {unknown!r}, which is no label here: name it in classes.")
-        blank = sparse.csr_array((1, n_features))
-        rows = [sparse.csr_array(np.atleast_2d(_plain(named_rows[name]))) if name in named_rows else blank
-                for name in names]  # fmt: skip
-        wrong = next((row.shape[1] for row in rows if row.shape[1] != n_features), None)
-        if wrong is not None:
-            raise ValueError(f"A row of label_features has {wrong} features, X has {n_features}.")
-        is_sparse = any(sparse.issparse(row) for row in named_rows.values())
-        values: Any = sparse.vstack(rows, format="csr") if is_sparse else sparse.vstack(rows).toarray()
+        values = _stack_named_rows(named_rows, names, n_features)
     else:
         values = label_features if sparse.issparse(label_features) else np.asarray(label_features)
     if values.shape != (len(names), n_features):

@@ -183,6 +183,11 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
                 model.set_params(cv=self._own_folds(Y.shape[0], routed["split"].get("groups")))
                 fit_params |= routed["split"]
             self.estimator_ = fit_checked(model, X, y, targets, fit_params)
+        self._describe_fit(Y, layout)
+        return X, Y, routed
+
+    def _describe_fit(self, Y: sparse.csr_array, layout: TargetLayout) -> None:
+        """Set the attributes that tell features, labels and constant labels of the fitted estimator."""
         for attribute in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, attribute):
                 setattr(self, attribute, getattr(self.estimator_, attribute))
@@ -191,7 +196,6 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         self._constant = known_by_name(self.estimator_, self._constant)
         if hasattr(self, "tree_columns_") and not self._is_prefit():
             _pass_names(self.estimator_, layout.label_names)
-        return X, Y, routed
 
     def _plain_targets(self, y: Any, targets: CheckedTargets) -> Any:
         """Return y as estimators of other libraries read it, with ancestors and with labels without rows."""

@@ -80,13 +80,7 @@ def predict(
     need_model(model)
     need_data(data)
     if options["review"]:
-        from hyperlabel.tabular.review_queue import write_queue
-
-        queue_options = {"group": options["group"], "id_column": options["ids"]}
-        n_entries = options["entries"] or 100
-        n_questions = write_queue(model, data or "-", output, n_entries=n_entries, **queue_options)
-        if output != "-":
-            click.echo(f"Wrote {output}: {plural(n_questions, 'question')}.", err=True)
+        _write_review_queue(model, data, output, options)
         return
     file, model_inputs, data_columns, column_delimiter = _read_model_and_rows(model, data, one_text, options)
     value_name = _choose_values(file, options)
@@ -106,6 +100,17 @@ def predict(
             write_table(output, answer_columns, form, delimiter_of(output, column_delimiter))
     if output != "-":
         click.echo(f"Wrote {output}: {plural(n_rows(model_inputs), 'row')}.", err=True)
+
+
+def _write_review_queue(model: str, data: str | None, output: str, options: dict[str, Any]) -> None:
+    """Write the questions a person should answer first."""
+    from hyperlabel.tabular.review_queue import write_queue
+
+    queue_options = {"group": options["group"], "id_column": options["ids"]}
+    n_entries = options["entries"] or 100
+    n_questions = write_queue(model, data or "-", output, n_entries=n_entries, **queue_options)
+    if output != "-":
+        click.echo(f"Wrote {output}: {plural(n_questions, 'question')}.", err=True)
 
 
 def _check_form(output: str, form: str | None, review: bool) -> str:

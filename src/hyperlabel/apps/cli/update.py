@@ -1,5 +1,6 @@
 """``hyperlabel update``: a model learns and forgets rows and labels without its old training file."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +12,8 @@ from hyperlabel.apps.cli._input import MODEL_FILE, check_target, output_option, 
 from hyperlabel.apps.cli._output import print_json, tell
 from hyperlabel.tabular.table_io import need_data, need_model
 from hyperlabel.tabular.wording import need_labels, plural, some_names
+
+OtherLabels = Literal["add", "ignore", "refuse"]  # what happens to labels the model does not know
 
 
 @click.command()
@@ -66,13 +69,8 @@ def update(
 
     renames = _parse_renames(renamed)
     _check_arguments(new, leaving, add_all, output, any((new, leaving, added, dropped, renames)))
-    if ignore_unknown and add_all:
-        raise ValueError("--add-labels takes in what --ignore-unknown leaves out: name one of them.")
-    if ignore_unknown and new is None and not leaving:
-        raise ValueError("--ignore-unknown is about the labels of files of rows: name one, or leave it out.")
-    other_labels: Literal["add", "ignore", "refuse"] = (
-        "add" if add_all else "ignore" if ignore_unknown else "refuse"
-    )
+    other_labels = _choose_for_other_labels(add_all, ignore_unknown, has_files=bool(new or leaving))
+    forget_labels: OtherLabels = "ignore" if ignore_unknown else "refuse"
     waiting_message = f"{model} is being updated by another process: waiting until it is done."
     # others must not update the file until the command ends: their change would be lost
     click.get_current_context().with_resource(locked(model, lambda: click.echo(waiting_message, err=True)))
@@ -89,10 +87,7 @@ def update(
     )
     forgotten = _concat_changes(
         [
-            _read_change(
-                *(file, path, vector_files, label_names, "ignore" if ignore_unknown else "refuse"),
-                *label_change,
-            )[0]
+            _read_change(file, path, vector_files, label_names, forget_labels, *label_change)[0]
             for path in leaving
         ]
     )
@@ -115,7 +110,7 @@ def update(
         rows=file.columns.rows + n_merged - n_forgotten,
         row_hashes=change_hashes(file.columns, entering and entering[0], forgotten and forgotten[0]),
         labels=label_names if file.columns.labels else [],
-        left_out=[label_name for label_name in file.columns.left_out if label_name not in label_names],
+        left_out=_without(file.columns.left_out, label_names),
     )
     save_model(updated_file)
     update_summary = {
@@ -131,11 +126,32 @@ def update(
     if as_json:
         print_json(update_summary)
     else:
-        tell(
-            f"Wrote {updated_file.path}: {plural(n_merged, 'row')} merged, {n_forgotten} forgotten, now "
-            f"{plural(updated_file.columns.rows, 'row')} and {plural(len(label_names), 'label')}; thresholds "
-            "of known labels and the words are those of the first fit."
-        )
+        _tell_update(update_summary)
+
+
+def _without(label_names: Iterable[str], others: Iterable[str]) -> list[str]:
+    """Return the labels that are none of the others, in their order."""
+    return [label_name for label_name in label_names if label_name not in set(others)]
+
+
+def _tell_update(summary: dict[str, Any]) -> None:
+    """Print in a sentence what the update did."""
+    tell(
+        f"Wrote {summary['model']}: {plural(summary['merged'], 'row')} merged, {summary['forgotten']} "
+        f"forgotten, now {plural(summary['rows'], 'row')} and {plural(summary['labels'], 'label')}; "
+        "thresholds of known labels and the words are those of the first fit."
+    )
+
+
+def _choose_for_other_labels(add_all: bool, ignore_unknown: bool, *, has_files: bool) -> OtherLabels:
+    """Return what happens to labels of NEW that the model does not know."""
+    if ignore_unknown and add_all:
+        raise ValueError("--add-labels takes in what --ignore-unknown leaves out: name one of them.")
+    if ignore_unknown and not has_files:
+        raise ValueError("--ignore-unknown is about the labels of files of rows: name one, or leave it out.")
+    if add_all:
+        return "add"
+    return "ignore" if ignore_unknown else "refuse"
 
 
 def _match_vector_files(
@@ -161,7 +177,7 @@ def _read_change(
     path: str,
     vector_files: dict[str, str | None],
     label_names: list[str],
-    other_labels: Literal["add", "ignore", "refuse"],
+    other_labels: OtherLabels,
     dropped: tuple[str, ...],
     renames: dict[str, str],
 ) -> tuple[tuple[Any, Any], list[str]]:
@@ -180,12 +196,22 @@ def _read_change(
         renamed_labels = [renames.get(name, name) for name in change_table.label_names]
         change_table = replace(change_table, label_names=renamed_labels)
     Y, unknown_labels = aligned_labels(change_table, label_names, normalise=columns.normalise)
-    unknown_labels = [label_name for label_name in unknown_labels if label_name not in dropped]
-    rare_labels = [label_name for label_name in unknown_labels if label_name in columns.left_out]
+    unknown_labels = _without(unknown_labels, dropped)
+    new_labels = _select_new_labels(path, unknown_labels, columns.left_out, other_labels)
+    if new_labels:
+        Y, _ = aligned_labels(change_table, [*label_names, *new_labels], normalise=columns.normalise)
+    return (columns.inputs(change_table), Y), new_labels
+
+
+def _select_new_labels(
+    path: str, unknown_labels: list[str], too_rare: Any, other_labels: OtherLabels
+) -> list[str]:
+    """Return the labels the model shall learn to know; say which others a file has, or refuse them."""
+    rare_labels = [label_name for label_name in unknown_labels if label_name in too_rare]
     if rare_labels and other_labels != "add":
         click.echo(f"{path}: ignored {plural(len(rare_labels), 'label')} that the fit left out as too rare: "
                    f"{some_names(rare_labels)}", err=True)  # fmt: skip
-        unknown_labels = [label_name for label_name in unknown_labels if label_name not in rare_labels]
+        unknown_labels = _without(unknown_labels, rare_labels)
     if unknown_labels and other_labels == "ignore":
         click.echo(f"{path}: ignored {plural(len(unknown_labels), 'label')} the model does not know: "
                    f"{some_names(unknown_labels)}", err=True)  # fmt: skip
@@ -196,9 +222,7 @@ def _read_change(
             f"({some_names(unknown_labels)}): add them with --add-labels, or each with --add-label, or learn "
             "the rows without them with --ignore-unknown."
         )
-    if unknown_labels:
-        Y, _ = aligned_labels(change_table, [*label_names, *unknown_labels], normalise=columns.normalise)
-    return (columns.inputs(change_table), Y), unknown_labels
+    return unknown_labels
 
 
 def _check_arguments(

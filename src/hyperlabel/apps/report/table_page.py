@@ -77,17 +77,25 @@ def _known_labels(Y: Any) -> Any:
     return Y
 
 
+def _join_texts(rows: Any, columns: Any) -> list[str]:
+    """Return the text of each row, a line for each column of text."""
+    n_texts = len(columns.text)
+    return list(rows) if columns.text_only else ["\n".join(map(str, row[:n_texts])) for row in rows]
+
+
+def _cut_cells(rows: Any, n_columns: int) -> list[list[Any]]:
+    """Return the first cells of each row as a page can hold them."""
+    return [[_plain_cell(cell) for cell in row[:n_columns]] for row in rows]
+
+
 def _select_page_rows(dataset: Any, rows: Any, columns: Any, no_texts: bool) -> Any:
     """Return what the page may show and write of the rows."""
-    row_texts = None
-    if columns.text and not no_texts:
-        n = len(columns.text)
-        row_texts = list(rows) if columns.text_only else ["\n".join(map(str, row[:n])) for row in rows]
+    row_texts = _join_texts(rows, columns) if columns.text and not no_texts else None
     has_dense_numbers = columns.n_features and not sparse.issparse(dataset.X)
     shown_columns, cells = None, None
     if columns.format == "table" and not columns.text_only and not (no_texts and columns.text_columns):
         shown_columns = (columns.names or [])[: len(columns.text_columns) + _MOST_NUMBERS]
-        cells = [[_plain_cell(cell) for cell in row[: len(shown_columns)]] for row in rows]
+        cells = _cut_cells(rows, len(shown_columns))
     export_columns = None
     if _can_write_rows(dataset, columns, has_texts=row_texts is not None or cells is not None):
         export_columns = {
