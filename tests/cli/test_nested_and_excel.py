@@ -27,13 +27,23 @@ def write_nested(path):
 
 def test_objects_are_refused_as_labels_with_the_names_inside(tmp_path):
     data = write_nested(tmp_path / "n.jsonl")
-    for command in (["fit", data], ["data", "info", data], ["data", "label-errors", data], ["compare", data]):
+    inside = "name what is inside them: annotations.label, annotations.by."
+    for command in (["fit", data], ["data", "label-errors", data], ["compare", data]):
         wrong = run(*command, "--labels", "annotations")
         assert wrong.exit_code == 2
-        assert "name what is inside them: annotations.label, annotations.by." in wrong.stderr
+        assert inside in wrong.stderr
     unsaid = run("fit", data)
     assert unsaid.exit_code == 2
     assert "perhaps --labels annotations.label" in unsaid.stderr
+    # any table is described, with the sentence of fit
+    told = done("data", "info", data, "--labels", "annotations")
+    assert told.stderr.startswith("fit would stop: ")
+    assert inside in told.stderr
+    assert "perhaps --labels annotations.label" in done("data", "info", data).stderr
+    found = json.loads(done("data", "info", data, "--labels", "annotations", "--json").stdout)
+    assert inside in found["fit"]
+    kinds = {one["column"]: (one["kind"], one["use"]) for one in found["columns"]}
+    assert kinds["annotations"] == ("objects", "left out")
 
 
 def test_dotted_names_work_in_every_command(tmp_path):
