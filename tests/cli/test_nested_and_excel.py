@@ -52,8 +52,14 @@ def test_dotted_names_work_in_every_command(tmp_path):
     assert "text: 'text.body'" in found.stderr
     assert "left out the column of objects 'meta': dotted names reach inside (meta.size)." in found.stderr
     assert "3 labels" in found.stderr
-    answers = done("predict", model, data, "--top", 1).stdout.splitlines()[1:]
+    answers = done("predict", model, data, "--top", 1, "--scores").stdout.splitlines()[1:]
     assert [line.split(",")[1] for line in answers[:2]] == ["print", "bill"]
+    # out of fold, two texts say nothing of each other: probabilities need rows that stand alone
+    alone = tmp_path / "alone.hyper"
+    done("fit", data, "--labels", "annotations.label", "--text", "text.body", "--group", "", "-o", alone)
+    answers = [line.split(",") for line in done("predict", alone, data, "--top", 1).stdout.splitlines()[1:]]
+    assert [row[1] for row in answers] == ["print", "bill"] * 20
+    assert min(float(row[2]) for row in answers) > 0.9
     done("evaluate", model, data)
     # no key of an object is a word of the model
     why = json.loads(done("explain", model, data, "--label", "print", "--json").stdout)
