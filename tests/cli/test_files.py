@@ -152,7 +152,11 @@ def test_fit_and_info_say_what_separates_tags(tmp_path):
         "4 labels; labels listed in 'tags', separated by ';'"
         in done("fit", path, "--labels", "tags", "-o", tmp_path / "m.hyper").stderr
     )
-    assert "'tags', separated by ';'" in done("data", "info", path, "--labels", "tags", "--json").stderr
+    would = "fit would take 36 rows, 4 labels; labels listed in 'tags', separated by ';'"
+    assert would in done("data", "info", path, "--labels", "tags").stderr
+    found = done("data", "info", path, "--labels", "tags", "--json")
+    assert json.loads(found.stdout)["fit"].startswith(would)
+    assert found.stderr == ""
     done_shards = done("data", "convert", path, tmp_path / "s", "--labels", "tags", "--shard-rows", 9)
     assert "'tags', separated by ';'" in done_shards.stderr
 

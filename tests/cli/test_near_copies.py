@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -138,10 +139,16 @@ def test_the_page_of_a_model_judges_in_the_folds_of_the_fit(tmp_path, monkeypatc
     out_of_fold = page_scores._score_out_of_fold
     monkeypatch.setattr(page_scores, "_score_out_of_fold", lambda *a: given.append(a[-1]) or out_of_fold(*a))
     done("report", path.with_suffix(".hyper"), path, "-o", tmp_path / "page.html")
+    assert len(given[0]) == 180
     assert len(np.unique(given[0])) == 60
+    assert given[1:]  # fits of some of the rows, for the growth of the score, in the same groups
+    copies_of = Counter(given[0])
+    assert all(n == copies_of[group] for groups in given[1:] for group, n in Counter(groups).items())
+    given.clear()
     fitted(path, "--group", "")
     done("report", path.with_suffix(".hyper"), path, "-o", tmp_path / "page.html")
-    assert given[1] is None
+    assert given
+    assert all(groups is None for groups in given)
 
 
 def test_the_page_of_a_model_keeps_the_groups_that_were_named(tmp_path, monkeypatch):

@@ -27,13 +27,23 @@ def write_nested(path):
 
 def test_objects_are_refused_as_labels_with_the_names_inside(tmp_path):
     data = write_nested(tmp_path / "n.jsonl")
-    for command in (["fit", data], ["data", "info", data], ["data", "label-errors", data], ["compare", data]):
+    inside = "name what is inside them: annotations.label, annotations.by."
+    for command in (["fit", data], ["data", "label-errors", data], ["compare", data]):
         wrong = run(*command, "--labels", "annotations")
         assert wrong.exit_code == 2
-        assert "name what is inside them: annotations.label, annotations.by." in wrong.stderr
+        assert inside in wrong.stderr
     unsaid = run("fit", data)
     assert unsaid.exit_code == 2
     assert "perhaps --labels annotations.label" in unsaid.stderr
+    # any table is described, with the sentence of fit
+    told = done("data", "info", data, "--labels", "annotations")
+    assert told.stderr.startswith("fit would stop: ")
+    assert inside in told.stderr
+    assert "perhaps --labels annotations.label" in done("data", "info", data).stderr
+    found = json.loads(done("data", "info", data, "--labels", "annotations", "--json").stdout)
+    assert inside in found["fit"]
+    kinds = {one["column"]: (one["kind"], one["use"]) for one in found["columns"]}
+    assert kinds["annotations"] == ("objects", "left out")
 
 
 def test_dotted_names_work_in_every_command(tmp_path):
@@ -42,8 +52,14 @@ def test_dotted_names_work_in_every_command(tmp_path):
     assert "text: 'text.body'" in found.stderr
     assert "left out the column of objects 'meta': dotted names reach inside (meta.size)." in found.stderr
     assert "3 labels" in found.stderr
-    answers = done("predict", model, data, "--top", 1).stdout.splitlines()[1:]
+    answers = done("predict", model, data, "--top", 1, "--scores").stdout.splitlines()[1:]
     assert [line.split(",")[1] for line in answers[:2]] == ["print", "bill"]
+    # out of fold, two texts say nothing of each other: probabilities need rows that stand alone
+    alone = tmp_path / "alone.hyper"
+    done("fit", data, "--labels", "annotations.label", "--text", "text.body", "--group", "", "-o", alone)
+    answers = [line.split(",") for line in done("predict", alone, data, "--top", 1).stdout.splitlines()[1:]]
+    assert [row[1] for row in answers] == ["print", "bill"] * 20
+    assert min(float(row[2]) for row in answers) > 0.9
     done("evaluate", model, data)
     # no key of an object is a word of the model
     why = json.loads(done("explain", model, data, "--label", "print", "--json").stdout)

@@ -26,10 +26,11 @@ def place(tmp_path_factory):
     return folder
 
 
+TABLES = "end it with .csv, .tsv, .jsonl, .ndjson, .json, .parquet, .pq, .xlsx, .xlsm.\n"
 REFUSED = {
     "fit {p}/t.csv --labels tags -o {o}/m.pkl": ".hyper",
     "update {p}/m.hyper --add-label x -o {o}/m.csv": ".hyper",
-    "predict {p}/m.hyper {p}/t.csv -o {o}/out.ods": ".csv, .tsv, .jsonl, .ndjson, .parquet, .pq, .json",
+    "predict {p}/m.hyper {p}/t.csv -o {o}/out.ods": TABLES,
     "predict {p}/m.hyper {p}/t.csv -o {o}/out.txt": ".csv, .tsv",
     "predict {p}/m.hyper {p}/t.csv -o {o}/out.parquet --format csv": "not parquet as its name says",
     "predict {p}/m.hyper {p}/t.csv -o {o}/out.csv --json": "not csv as its name says",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -195,7 +196,17 @@ def test_info_proposes_the_column_of_labels(tmp_path):
     asked = run("data", "info", notes(tmp_path / "notes.csv"))
     assert asked.exit_code == 0  # any table is described
     assert "fit would stop: Say which column" in asked.stderr
-    assert "body" in asked.stdout
+    lines = asked.stdout.splitlines()
+    assert re.split(r"  +", lines[0].strip())[:6] == [
+        *("column", "kind", "fit takes it as", "missing", "unreadable", "distinct")
+    ]
+    described = {line.split()[0]: re.split(r"  +", line.strip())[1:6] for line in lines[1:]}
+    assert described == {
+        "key": ["identifier", "left out", "0", "0", "60"],
+        "note": ["text", "text", "0", "0", "24"],
+        "when": ["categories", "categories", "0", "0", "28"],
+        "tags": ["words", "left out", "0", "0", "9"],
+    }
     assert "perhaps --labels tags" in asked.stderr
     sets = ["red, blue", "blue", "green, red", "blue, green", "red"]
     rows = "".join(

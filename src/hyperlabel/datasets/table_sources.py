@@ -91,7 +91,11 @@ class TableRows:
         n_yielded = 0
         while True:
             if n_yielded == len(self._kept_chunks):
-                chunk = next(self._unread, None)
+                try:
+                    chunk = next(self._unread, None)
+                except Exception:  # a spent generator would make the file look empty to the next reading
+                    self._unread, self._kept_chunks, self._n_cells = None, [], 0
+                    raise
                 if chunk is None:
                     return
                 self._n_cells += len(chunk.places) * len(chunk.columns)
