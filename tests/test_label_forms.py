@@ -14,7 +14,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from tests.estimators import CLASSIFIERS
 from tests.optional import optional
 
-from hyperlabel import BinaryRelevance, ThresholdTuner, explain
+from hyperlabel import BinaryRelevance, LabelPowerset, ThresholdTuner, explain
 from hyperlabel._validation import check_targets
 from hyperlabel.model_selection import (
     IterativeStratifiedKFold,
@@ -136,12 +136,16 @@ def test_unknown_entries_of_nullable_columns_are_nan():
     known = Y.astype(float)
     known[5, 1] = np.nan
     wanted = BinaryRelevance().fit(X, known)
+    wanted_tuned = ThresholdTuner(BinaryRelevance()).fit(X, known)
     for y in (holes, holes.astype("boolean"), pytest.importorskip("pyarrow").Table.from_pandas(holes)):
         found = BinaryRelevance().fit(X, y)
         np.testing.assert_allclose(found.decision_function(X), wanted.decision_function(X))
         assert list(found.label_names_) == NAMES
-        with pytest.raises(ValueError, match="contains NaN"):
-            ThresholdTuner(BinaryRelevance()).fit(X, y)
+        tuned = ThresholdTuner(BinaryRelevance()).fit(X, y)
+        np.testing.assert_array_equal(tuned.thresholds_, wanted_tuned.thresholds_)
+        np.testing.assert_array_equal(np.asarray(tuned.predict(X)), wanted_tuned.predict(X))
+        with pytest.raises(ValueError, match="NaN"):
+            LabelPowerset().fit(X, y)
         next(IterativeStratifiedKFold(3).split(X, y))
 
 

@@ -6,7 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, sparse
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.model_selection import KFold
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
 from hyperlabel import BinaryRelevance
@@ -308,3 +311,20 @@ def test_bad_class_weights_get_a_sentence(spec):
     X, Y, _ = make()
     with pytest.raises(ValueError, match="class_weight"):
         BinaryRelevance(class_weight=spec).fit(X, Y)
+
+
+@pytest.mark.parametrize("names", [[0, 1], [-1, 1], [1, 2], ["a", "b"]])
+def test_class_weights_of_a_flat_y_go_by_its_classes_as_in_scikit_learn(names):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = np.array(names)[(X[:, 0] + rng.normal(size=120) > 0).astype(int)]
+    tree = DecisionTreeClassifier(min_weight_fraction_leaf=0.05, random_state=0)
+    for spec in ({names[0]: 20.0, names[1]: 0.5}, {names[0]: 20.0}, {names[1]: 20.0}, "balanced"):
+        for estimator in (LogisticRegression(tol=1e-9), tree):
+            found = BinaryRelevance(estimator, class_weight=spec, cv=KFold(3)).fit(X, y)
+            wanted = clone(estimator).set_params(class_weight=spec)
+            proba = wanted.fit(X, y).predict_proba(X)
+            np.testing.assert_allclose(found.predict_proba(X), proba, atol=1e-6)
+            for train, test in KFold(3).split(X):
+                fold = BinaryRelevance(estimator, class_weight=spec).fit(X[train], y[train])
+                assert_allclose(found.oof_scores_[test], fold.decision_function(X[test]), atol=1e-6)

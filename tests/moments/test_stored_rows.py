@@ -149,3 +149,21 @@ def test_a_file_holds_rows_in_place_of_sums_and_learns_on(tmp_path):
     changed = hyperlabel.update(loaded, (new_X, new_Y))
     expected = by_scikit_learn(sparse.vstack([X, new_X]), np.vstack([Y, new_Y]))
     np.testing.assert_allclose(changed.coef_, expected.coef_, atol=1e-6)
+
+
+def test_weights_of_entries_are_refused_and_the_model_stays_as_it_was():
+    X, Y = made()
+    new_X, new_Y = made(seed=1, n=5)
+    model = kept(X, Y)
+    before = model.coef_.copy()
+    weights = np.random.default_rng(0).random(new_Y.shape)
+    for block in (slice(0, 1), slice(None)):
+        with pytest.raises(ValueError, match="one weight for each row, not for each entry"):
+            model.partial_fit(new_X[block], new_Y[block], sample_weight=weights[block])
+    assert np.array_equal(model.coef_, before)
+    assert model.moments_.n == N
+    rows = model.partial_fit(new_X, new_Y, sample_weight=weights[:, 0])
+    fresh = hyperlabel.BinaryRelevance(alpha=2.0, solver="gram").fit(
+        sparse.vstack([X, new_X]), np.vstack([Y, new_Y]), sample_weight=np.r_[np.ones(N), weights[:, 0]]
+    )
+    np.testing.assert_allclose(rows.coef_, fresh.coef_, atol=1e-8)

@@ -111,7 +111,7 @@ def test_the_pairs_that_are_kept_stay_bounded(rows, monkeypatch):
 def test_rows_whose_short_way_lost_its_digits_are_solved_anew_and_counted_once(rows, monkeypatch):
     X, Y, _ = rows
     model = BinaryRelevance(alpha=2.0).partial_fit(X[:600], Y[:600])
-    monkeypatch.setattr("hyperlabel.linear.binary_relevance.TOLERANCE", -1.0)
+    monkeypatch.setattr("hyperlabel.linear.shared_ridge.TOLERANCE", -1.0)
     model.partial_fit(X[[600]], Y[[600]])
     assert model.moments_.n == 601
     assert_allclose(model.coef_, BinaryRelevance(alpha=2.0).fit(X[:601], Y[:601]).coef_, atol=1e-9)

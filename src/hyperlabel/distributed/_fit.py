@@ -202,7 +202,7 @@ def _open_label_fit(model: Any, all_rows: tuple[Any, Any, Any]) -> tuple[Any, Fi
     model._set_targets(layout, counts=counts, n_rows=known)
     model._prevalence_ = mean_prevalence(counts, known)
     if model.class_weight is not None:
-        rows = rows.weigh_classes(model.class_weight, model.label_names_)
+        rows = rows.weigh_classes(model.class_weight, layout)
     return model, rows
 
 

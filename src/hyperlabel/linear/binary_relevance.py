@@ -257,7 +257,7 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
         weights = check_weights(sample_weight, X, Y.shape[1])
         rows = FitRows.of(X, Y, weights, groups, self.cv, fit_params)
         if self.class_weight is not None:
-            rows = rows.weigh_classes(self.class_weight, self.label_names_)
+            rows = rows.weigh_classes(self.class_weight, self._layout)
         if self.estimator is not None:
             fit_one_by_one(self, rows)
         elif fit_params:
@@ -330,7 +330,7 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
     def _weights_of_classes(self) -> np.ndarray | None:
         if self._scans():
             return self._on_off_
-        return class_weights(self.class_weight, self._layout.n_columns, self.label_names_)
+        return class_weights(self.class_weight, self._layout)
 
     def _refuses_blocks(self) -> str | None:
         if self.cv is not None:

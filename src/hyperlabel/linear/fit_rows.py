@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._sklearn_compat import check_method_params
-from hyperlabel._validation import mask_entries, per_label_values
+from hyperlabel._validation import TargetLayout, mask_entries, per_label_values
 from hyperlabel.solvers.moments.label_groups import WeightedEntries
 
 
@@ -52,12 +52,12 @@ class FitRows:
         """Take validated rows but those of which no label is known: they change nothing, not even folds."""
         return cls(X, Y, weights, groups, cv, params)._without_strangers()
 
-    def weigh_classes(self, class_weight: Any, label_names: np.ndarray) -> FitRows:
+    def weigh_classes(self, class_weight: Any, layout: TargetLayout) -> FitRows:
         """Weigh positives and negatives as `class_weight` says."""
         if isinstance(class_weight, str):
             counts, known = WeightedEntries.of(self.Y, self.weights).counts()
             return replace(self, on_off=balanced_weights(counts, known))
-        return replace(self, on_off=class_weights(class_weight, self.Y.shape[1], label_names))
+        return replace(self, on_off=class_weights(class_weight, layout))
 
     def _without_strangers(self) -> FitRows:
         if not self.has_entry_weights and not np.isnan(self.Y.data).any():
@@ -107,14 +107,18 @@ def _splits_of_rows(cv: Any, rows: np.ndarray, n_rows: int) -> Any:
     return [(train[train >= 0], test[test >= 0]) for train, test in splits]
 
 
-def class_weights(spec: Any, n_labels: int, label_names: np.ndarray) -> np.ndarray | None:
+def class_weights(spec: Any, layout: TargetLayout) -> np.ndarray | None:
     """Return the weights of positives and of negatives of each label, 2×k, from numbers or a dict."""
     if spec is None:
         return None
+    n_labels = layout.n_columns
+    if isinstance(spec, Mapping) and layout.kind == "binary" and set(spec) != {0, 1}:  # names both classes
+        return per_label_values(spec, 2, layout.classes, name="class_weight")[::-1, None]
     if isinstance(spec, Mapping) and set(spec) == {0, 1}:
         off_and_on = per_label_values([spec[0], spec[1]], 2, None, name="class_weight")
         return np.repeat(off_and_on[::-1, None], n_labels, axis=1)
-    return np.vstack([per_label_values(spec, n_labels, label_names, name="class_weight"), np.ones(n_labels)])
+    names = layout.label_names if layout.kind == "multilabel" else layout.classes
+    return np.vstack([per_label_values(spec, n_labels, names, name="class_weight"), np.ones(n_labels)])
 
 
 def balanced_weights(counts: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Labels fitted one by one: any classifier for each, on the rows where the label is known."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -119,11 +120,19 @@ def refit_folds(owner: Any, rows: FitRows, scorer: Any) -> ClosedFormCV:
     """Return out-of-fold scores of per-label estimators, each fold being fitted anew."""
     X, Y = rows.X, rows.Y
 
+    def fold_owner() -> Any:
+        fresh = clone(owner).set_params(cv=None)
+        if isinstance(owner.class_weight, Mapping):  # its names are not those of the columns of Y
+            on, off = rows.on_off
+            by_side = {0: off[0], 1: on[0]}
+            fresh.set_params(class_weight=on if (off == 1.0).all() else by_side)
+        return fresh
+
     def fold_model(fold: Fold) -> FoldModel:
         fold_params = check_method_params(
             X, {"sample_weight": rows.weights, **rows.params}, indices=fold.train
         )
-        fold_classifier = clone(owner).set_params(cv=None).fit(X[fold.train], Y[fold.train], **fold_params)
+        fold_classifier = fold_owner().fit(X[fold.train], Y[fold.train], **fold_params)
         return lambda test_rows, _: fold_classifier.decision_function(test_rows)
 
     folds = Folds(X, Y, rows.cv, groups=rows.groups, summed=False)

@@ -44,6 +44,8 @@ class StoredRows:
         """Keep the samples X and their labels Y; weights of 0 are samples that are not there."""
         stored_X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
         stored_Y = sparse.csr_array(Y)
+        if sample_weight is not None and sample_weight.ndim == 2:
+            raise ValueError("A model that keeps its rows takes one weight for each row, not for each entry.")
         if sample_weight is not None:
             weighted = np.flatnonzero(sample_weight)
             stored_X, stored_Y, sample_weight = (
