@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 
 import hyperlabel
+from hyperlabel import BinaryRelevance
 from hyperlabel.meta.updating import can_be_updated, store_rows_if_smaller
 from hyperlabel.solvers.moments.stored_rows import StoredRows
 
@@ -167,3 +168,10 @@ def test_weights_of_entries_are_refused_and_the_model_stays_as_it_was():
         sparse.vstack([X, new_X]), np.vstack([Y, new_Y]), sample_weight=np.r_[np.ones(N), weights[:, 0]]
     )
     np.testing.assert_allclose(rows.coef_, fresh.coef_, atol=1e-8)
+
+
+def test_rows_are_not_kept_where_classes_have_weights():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(12, 40)), (rng.random((12, 3)) < 0.4).astype(int)
+    model = BinaryRelevance(alpha=1.0, class_weight="balanced").fit(X, Y)
+    assert not isinstance(getattr(store_rows_if_smaller(model, X, Y), "moments_", None), StoredRows)

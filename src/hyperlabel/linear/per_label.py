@@ -123,6 +123,7 @@ def refit_folds(owner: Any, rows: FitRows, scorer: Any) -> ClosedFormCV:
     def fold_owner() -> Any:
         fresh = clone(owner).set_params(cv=None)
         if isinstance(owner.class_weight, Mapping):  # its names are not those of the columns of Y
+            assert rows.on_off is not None  # the rows were weighed by class_weight
             on, off = rows.on_off
             by_side = {0: off[0], 1: on[0]}
             fresh.set_params(class_weight=on if (off == 1.0).all() else by_side)

@@ -181,10 +181,12 @@ def store_rows_if_smaller(model: Any, X: Any, Y: Any) -> Any:
     """Keep the samples X of a ridge in the place of its moments, where they take fewer bytes or it has none.
 
     X are the samples as the ridge saw them, Y their labels; a model that no update could change stays as it
-    is.
+    is. So does one with `class_weight`: rows are kept without the weights of their entries.
     """
     *_, core = iter_nested_estimators(model)
     if not (isinstance(core, BinaryRelevance) and core._is_ridge() and core.n_features_in_ == X.shape[1]):
+        return model
+    if core.class_weight is not None:
         return model
     stored_rows, had_moments = StoredRows.from_rows(X, Y), hasattr(core, "moments_")
     if had_moments and stored_rows.n_bytes >= stored_rows.sums_bytes:
