@@ -192,7 +192,8 @@ def test_info_looks_at_columns_text_and_labels(tmp_path):
     assert "words per cell" in said
 
 
-def test_info_proposes_the_column_of_labels(tmp_path):
+def test_info_proposes_the_column_of_labels(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # no cell is broken into two lines
     asked = run("data", "info", notes(tmp_path / "notes.csv"))
     assert asked.exit_code == 0  # any table is described
     assert "fit would stop: Say which column" in asked.stderr
