@@ -27,10 +27,10 @@ MOST_TURNS = {
     "BinaryRelevance": 13,
     "HypergraphSpectral": 9,
     "PLST": 23,
-    "ThresholdTuner": 87,
+    "ThresholdTuner": 77,
     "RankSVM": 96,
     "AutoMultiLabel": 2850,
-    "hyperlabel fit": 290,
+    "hyperlabel fit": 194,
 }
 # Functions that validate y; wrappers should need one call for each fit.
 Y_VALIDATION = {("_validation.py", "check_targets"), ("_known_labels.py", "encode_like")}

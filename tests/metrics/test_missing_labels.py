@@ -6,7 +6,10 @@ from scipy import sparse
 from sklearn import metrics as sk
 
 from hyperlabel import metrics as hm
+from hyperlabel._validation import layout_of_classes
 from hyperlabel.metrics.measures import list_measures
+from hyperlabel.metrics.scorers import score_known
+from hyperlabel.metrics.validation import Truth
 
 MEASURES = {measure.name: measure for measure in list_measures()}
 
@@ -120,3 +123,16 @@ def test_reliability_bins_hold_known_entries_only(data):
     np.testing.assert_array_equal(bins.edges, alone.edges)
     np.testing.assert_allclose(bins.observed, alone.observed)
     assert bins.weight.sum() == known.sum()
+
+
+def test_scorers_of_others_are_shown_which_entries_nobody_knows():
+    Y = sparse.csr_array(np.array([[1.0, np.nan], [0, 1], [1, 0]]))
+    shown = []
+    score_known(
+        lambda model, X, y: shown.append(y) or 0.5,
+        Truth.of_targets(Y),
+        np.zeros((3, 2)),
+        layout_of_classes([0, 1], np.dtype(int)),
+        None,
+    )
+    np.testing.assert_array_equal(shown[0], Y.toarray())

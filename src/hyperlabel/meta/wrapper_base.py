@@ -279,8 +279,8 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         return router
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
         inner_tags = self._get_estimator().__sklearn_tags__()
+        tags = super().__sklearn_tags__()
         tags.input_tags.sparse = inner_tags.input_tags.sparse
         tags.input_tags.allow_nan = inner_tags.input_tags.allow_nan
         return tags

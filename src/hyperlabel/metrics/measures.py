@@ -127,13 +127,15 @@ def score_parts(
 ) -> list[float]:
     """Return the score of validated label sets on each of some parts of the rows."""
     P = sparse.csr_array(label_sets, dtype=np.float64)
+    is_ours = takes_checked(measure.function)
+    truth = Truth.of_targets(Y) if is_ours else None
     values = []
     for rows in parts:
         weight = None if sample_weight is None else sample_weight[rows]
-        truth, answer = (Y[rows], P[rows])
-        if takes_checked(measure.function):
-            truth, answer = Truth.of_targets(truth), CheckedAnswer(answer)
-        values.append(measure.score(truth, answer, weight))
+        if truth is None:
+            values.append(measure.score(Y[rows], P[rows], weight))
+        else:
+            values.append(measure.score(truth.take(rows), CheckedAnswer(P[rows]), weight))
     return values
 
 

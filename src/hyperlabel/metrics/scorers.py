@@ -144,13 +144,14 @@ def score_known(
 ) -> float:
     """Return what a scorer says of known scores; its own measure is asked straight, on validated arrays.
 
-    Label sets are where a score is above its threshold. A scorer of others sees a classifier, X and y.
+    Y is the truth or a validated indicator. Label sets are where a score is above its threshold. A scorer of
+    others sees a classifier, X and y.
     """
+    truth = Y if isinstance(Y, Truth) else Truth.of_targets(Y)
     is_ours = isinstance(scorer, LabelScorer) and takes_checked(scorer._score_func)
     if is_ours and scorer._response_method != _PROBA:
         values = scores if isinstance(scorer, ScoreScorer) else sparse.csr_array(scores > thresholds) * 1.0
-        return float(
-            scorer._sign * scorer._score_func(Truth.of_targets(Y), CheckedAnswer(values), **scorer._kwargs)
-        )
-    y = Y if layout.is_sparse else Y.toarray().astype(int)
+        return float(scorer._sign * scorer._score_func(truth, CheckedAnswer(values), **scorer._kwargs))
+    y = truth.with_unknown()
+    y = y if layout.is_sparse else y.toarray().astype(int if truth.missing is None else float)
     return float(scorer(KnownScores(scores, layout, thresholds), X, y))

@@ -102,6 +102,10 @@ class Truth:
         known, missing = split_missing(harden(Y))
         return cls(known, None if missing is None else missing.astype(bool), names)
 
+    def with_unknown(self) -> sparse.csr_array:
+        """Return the indicator with NaN where nobody knows, the inverse of `of_targets`."""
+        return self.Y if self.missing is None else sparse.csr_array(self.Y + self.missing * np.nan)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and labels."""

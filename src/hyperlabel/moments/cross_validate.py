@@ -5,7 +5,7 @@ The moments of each training fold are a sum or difference of moments already at 
 not another pass over the data; and a factorisation serves every λ (and every dimension M).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
@@ -18,6 +18,7 @@ from hyperlabel._base import constant_labels, label_counts, place_constant_label
 from hyperlabel._tables import Results
 from hyperlabel._validation import TargetLayout, harden
 from hyperlabel.metrics.scorers import score_known
+from hyperlabel.metrics.validation import Truth
 from hyperlabel.model_selection.folds import make_folds
 from hyperlabel.moments.auto_params import decide_alphas, decide_threshold, is_auto
 from hyperlabel.moments.linear_map import LinearMap, signed_targets
@@ -130,14 +131,17 @@ def closed_form_cross_validation(
     The scorer sees the indicator, also of a 1-D y; None judges nothing.
     """
     test_folds = [test for _, test in folds.splits]
-    best, results, oof_scores = 0, None, np.full(Y.shape, np.nan)
+    best, results = 0, None
+    scores_of_fold: Iterable[np.ndarray] = ()
     if scorer is not None:
-        layout = as_indicator(layout)
+        layout, truth = as_indicator(layout), Truth.of_targets(Y)
         score_table = np.empty((len(settings), len(test_folds)))
         for row, setting in enumerate(settings):
-            for fold, (test, test_scores) in enumerate(zip(test_folds, fold_scores(setting), strict=True)):
-                oof_scores[test] = test_scores
-                score_table[row, fold] = score_known(scorer, harden(Y[test]), test_scores, layout, X[test])
+            scores_of_fold = list(fold_scores(setting))
+            score_table[row] = [
+                score_known(scorer, truth.take(test), test_scores, layout, X[test])
+                for test, test_scores in zip(test_folds, scores_of_fold, strict=True)
+            ]
         best = int(np.argmax(score_table.mean(axis=1)))
         results = {
             "params": list(settings),
@@ -145,8 +149,10 @@ def closed_form_cross_validation(
             "std_test_score": score_table.std(axis=1),
         } | {f"split{fold}_test_score": score_table[:, fold] for fold in range(len(test_folds))}
     if results is None or best < len(settings) - 1:  # of the last setting they are there
-        for test, test_scores in zip(test_folds, fold_scores(settings[best]), strict=True):
-            oof_scores[test] = test_scores
+        scores_of_fold = fold_scores(settings[best])
+    oof_scores = np.full(Y.shape, np.nan)
+    for test, test_scores in zip(test_folds, scores_of_fold, strict=True):
+        oof_scores[test] = test_scores
     return ClosedFormCV(None if results is None else Results(results), best, oof_scores)
 
 

@@ -115,10 +115,12 @@ def _make_up_table(step: ColumnTransformer) -> np.ndarray | None:
 def probe_answers(model: Any, rows: Any) -> dict[str, Any]:
     """Return what the model says about the rows, by method; a method that refuses them is left out."""
     answers: dict[str, Any] = {}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), suppress(Exception):  # made-up rows do not suit it: unknown categories
         warnings.simplefilter("ignore")
+        if isinstance(model, Pipeline) and len(model) > 1 and not isinstance(model[-1], str):
+            rows, model = model[:-1].transform(rows), model[-1]
         for method in _METHODS:
-            with suppress(Exception):  # none such, or made-up rows do not suit it, e.g. unknown categories
+            with suppress(Exception):  # none such
                 answers[method] = getattr(model, method)(rows)
     return answers
 
