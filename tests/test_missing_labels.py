@@ -32,6 +32,13 @@ from hyperlabel import (
     RankSVM,
     projection_path,
 )
+from hyperlabel._missing_labels import (
+    fill_unknown,
+    find_unknown_labels,
+    known_part,
+    rank_in_the_middle,
+    rows_with_known_labels,
+)
 from hyperlabel.decision import set_size_targets
 from hyperlabel.labelspace import LabelSpaceClassifier
 
@@ -357,3 +364,35 @@ def test_sums_over_blocks_refuse_gaps():
             model.partial_fit(X, with_gaps(Y))
     with pytest.raises(ValueError, match="needs every label known"):
         OPLS(2, cross_fit=3).fit_transform(X, with_gaps(Y))
+
+
+FEW_GAPS = np.array([[1, np.nan, 0, np.nan], [np.nan] * 4, [0, np.nan, 1, 1], [np.nan, np.nan, 1, 0]])
+
+
+def test_gaps_are_filled_with_the_mean_over_the_rows_that_know():
+    filled = fill_unknown(sparse.csr_array(FEW_GAPS)).toarray()
+    means = [0.5, 0.0, 2 / 3, 0.5]  # of the second label nothing is known: it says nothing
+    assert_allclose(filled, np.where(np.isnan(FEW_GAPS), means, FEW_GAPS))
+    whole = sparse.csr_array(np.eye(3))
+    assert fill_unknown(whole) is whole
+
+
+def test_rows_without_a_known_label_are_left_out():
+    Y = sparse.csr_array(FEW_GAPS)
+    assert_array_equal(rows_with_known_labels(Y), [0, 2, 3])
+    X, known = known_part(np.arange(8.0).reshape(4, 2), Y)
+    assert_array_equal(X[:, 0], [0, 4, 6])
+    assert_array_equal(known.toarray(), FEW_GAPS[[0, 2, 3]])
+    assert rows_with_known_labels(sparse.csr_array(FEW_GAPS[[0, 2]])) is None
+    with pytest.raises(ValueError, match="no known label"):
+        known_part(X, sparse.csr_array(np.full((3, 2), np.nan)))
+
+
+def test_a_label_that_no_row_knows_gets_the_mean_share_of_the_others():
+    unknown_labels, share = find_unknown_labels(sparse.csr_array(FEW_GAPS))
+    assert_array_equal(unknown_labels, [1])
+    assert share == pytest.approx(np.mean([1 / 2, 2 / 3, 1 / 2]))
+    scores = np.array([[3.0, 9.0, 1.0], [-3.0, 9.0, 1.0]])
+    rank_in_the_middle(scores, np.array([1]))
+    assert_allclose(scores[:, 1], [0.0, -1.0], atol=1e-12)
+    assert (scores[:, 1] < 0).all()

@@ -9,7 +9,8 @@ from tests.optional import optional
 from hyperlabel import BinaryRelevance, LabelForest, outofcore
 from hyperlabel._known_labels import encode_like
 from hyperlabel._labels import checked_csr
-from hyperlabel._validation import check_targets, layout_of_classes, split_missing
+from hyperlabel._missing_labels import split_missing
+from hyperlabel._validation import check_targets, layout_of_classes
 from hyperlabel.datasets import Dataset
 from hyperlabel.metrics import f1_score
 

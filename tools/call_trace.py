@@ -24,7 +24,7 @@ from architecture import ROOT, Architecture
 DRAWING = ROOT / "docs" / "architecture.svg"
 # Most turns that a journey may take, by the beginning of its name.
 MOST_TURNS = {
-    "BinaryRelevance": 13,
+    "BinaryRelevance": 7,
     "HypergraphSpectral": 9,
     "PLST": 23,
     "ThresholdTuner": 77,

@@ -19,26 +19,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._known_labels import encode_by_names
+from hyperlabel._missing_labels import EPS, constant_labels, label_counts
 from hyperlabel._sklearn_compat import num_samples, safe_indexing
 from hyperlabel._topk import top_k
-from hyperlabel._validation import (
-    CheckedTargets,
-    TargetLayout,
-    check_features,
-    check_fit,
-    check_weights,
-    split_missing,
-)
+from hyperlabel._validation import CheckedTargets, TargetLayout, check_features, check_fit, check_weights
 
 # Scores are formed for as many rows at a time as fit in this many bytes.
 SCORE_BLOCK_BYTES = 64 * 2**20
-EPS = float(np.finfo(np.float64).eps)
 
 
 class DocumentedEstimator(BaseEstimator):
@@ -378,54 +370,6 @@ def shape_probabilities(layout: TargetLayout, positive: np.ndarray) -> np.ndarra
     if layout.kind == "multiclass":
         return positive / positive.sum(axis=1, keepdims=True)
     return positive
-
-
-def label_counts(Y: sparse.csr_array, weights: np.ndarray | None) -> tuple[np.ndarray, Any]:
-    """Return the (weighted) number of rows of each label, and of all rows, or of those where it is known.
-
-    Soft targets add their shares. The second is one number unless Y has NaN or the weights are n×k.
-    """
-    known, missing = split_missing(Y)
-    if weights is not None and weights.ndim == 2:
-        known_weights = weights if missing is None else np.where(missing.toarray() > 0, 0.0, weights)
-        return np.asarray(known.multiply(known_weights).sum(axis=0)).ravel(), known_weights.sum(axis=0)
-    if weights is None:
-        counts, total = np.asarray(known.sum(axis=0)), float(Y.shape[0])
-        return counts, total if missing is None else total - np.asarray(missing.sum(axis=0))
-    counts, total = np.asarray(weights @ known), float(weights.sum())
-    if missing is None:
-        return counts, total
-    unknown_weight = np.asarray(weights @ missing)
-    is_unknown = np.asarray(missing.T @ (weights > 0)) == np.count_nonzero(weights)
-    return counts, np.where(is_unknown, 0.0, total - unknown_weight)
-
-
-def constant_labels(counts: np.ndarray, n_rows: Any) -> np.ndarray:
-    """Mark labels without positives (-1) and labels that are always on (+1); unknown ones are neither."""
-    counts, n_rows = np.asarray(counts).ravel(), np.asarray(n_rows)
-    slack = 1e-12 * n_rows  # weighted counts are sums of floats
-    constant = np.where(counts <= slack, -1, np.where(counts >= n_rows - slack, 1, 0))
-    return np.where((n_rows <= 0) & (n_rows.ndim > 0), 0, constant).astype(np.int8)
-
-
-def mean_prevalence(counts: np.ndarray, known_rows: Any) -> float:
-    """Return the mean share of positives over the labels that are known: what an unknown one is given."""
-    counts, known_rows = np.broadcast_arrays(np.asarray(counts).ravel(), np.asarray(known_rows))
-    is_known = known_rows > 0
-    return float(np.mean(counts[is_known] / known_rows[is_known])) if is_known.any() else 0.0
-
-
-def unknown_score(
-    counts: np.ndarray, known_rows: Any, threshold: float = 0.0, *, logistic: bool = False
-) -> float:
-    """Return the score of labels of which no row is known: the mean prevalence of the others.
-
-    On the scale ±1, or as log odds. Below even odds it stays below 0: nothing is predicted unseen.
-    """
-    prevalence = mean_prevalence(counts, known_rows)
-    log_odds = float(logit(np.clip(prevalence, EPS, 1.0 - EPS)))
-    score = log_odds if logistic else 2.0 * prevalence - 1.0
-    return min(score - threshold, -EPS if prevalence <= 0.5 else np.inf)
 
 
 def place_constant_labels(scores: np.ndarray, constant: np.ndarray) -> np.ndarray:

@@ -298,42 +298,6 @@ def plain_of_indicator(Y: sparse.csr_array, layout: TargetLayout) -> Any:
     return layout.classes[columns[:, 0].astype(int) if layout.kind == "binary" else columns.argmax(axis=1)]
 
 
-def split_missing(Y: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array | None]:
-    """Split an indicator from `check_targets` into what is known, with zeros elsewhere, and the unknown.
-
-    The second is an indicator of the entries nobody knows, or None: then Y comes back as it was.
-    """
-    is_missing_entry = np.isnan(Y.data)
-    if not is_missing_entry.any():
-        return Y, None
-    known, missing = Y.copy(), Y.copy()
-    known.data[is_missing_entry] = 0.0
-    missing.data = is_missing_entry.astype(np.float64)
-    known.eliminate_zeros()
-    missing.eliminate_zeros()
-    return known, missing
-
-
-def mask_entries(Y: sparse.csr_array, weights: np.ndarray | None) -> sparse.csr_array:
-    """Return an indicator from `check_targets` with NaN also where n×k weights are 0: that does not count."""
-    if weights is None or weights.ndim < 2 or weights.all():
-        return Y
-    values = Y.toarray()
-    values[weights == 0] = np.nan
-    return sparse.csr_array(values)
-
-
-def harden(Y: sparse.csr_array) -> sparse.csr_array:
-    """Return the labels that soft targets say: on above ½, off below, unknown at ½ and where NaN was."""
-    is_soft = Y.data < 1.0
-    if not is_soft.any():
-        return Y
-    hard = Y.copy()
-    hard.data[is_soft] = np.where(Y.data[is_soft] == 0.5, np.nan, np.round(Y.data[is_soft]))
-    hard.eliminate_zeros()
-    return hard
-
-
 def count_dimensions(y: Any) -> int:
     """Return the number of dimensions of y; label sets have two, other ragged lists count as one."""
     y = plain_targets(y)

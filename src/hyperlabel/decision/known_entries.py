@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._validation import harden, split_missing
+from hyperlabel._missing_labels import harden, split_missing
 
 # A label: its number, the rows that know it, whether they carry it (0, 1 or a share) and their weights.
 KnownLabel = tuple[int, np.ndarray, np.ndarray, np.ndarray | None]

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import DocumentedEstimator
-from hyperlabel._validation import harden
+from hyperlabel._missing_labels import harden
 from hyperlabel.solvers.rank.scaling import FeatureScaling
 from hyperlabel.solvers.rank.svr import solve_svr
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._validation import harden, split_missing
+from hyperlabel._missing_labels import harden, split_missing
 from hyperlabel.decision.known_entries import entry_weights, is_complete, known_column, known_labels
 from hyperlabel.decision.threshold_candidates import (
     SORTED_BYTES,

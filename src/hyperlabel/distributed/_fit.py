@@ -15,7 +15,7 @@ from dask import delayed
 from scipy import sparse
 from sklearn.base import clone
 
-from hyperlabel._base import label_counts, mean_prevalence
+from hyperlabel._missing_labels import label_counts, mean_prevalence
 from hyperlabel._params import forget_fit
 from hyperlabel._validation import check_fit, check_weights
 from hyperlabel.distributed._collections import collection_blocks, tree_reduce

@@ -23,21 +23,18 @@ from sklearn.tree import ExtraTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from hyperlabel._base import (
+from hyperlabel._base import MultiLabelClassifier, place_constant_labels, shape_probabilities
+from hyperlabel._missing_labels import (
     EPS,
-    MultiLabelClassifier,
-    label_counts,
-    place_constant_labels,
-    shape_probabilities,
-)
-from hyperlabel._params import NONE, Rule, number, one_of, whole
-from hyperlabel._validation import canonical_rows, split_missing
-from hyperlabel.geometry.unknown import (
     fill_unknown,
     find_unknown_labels,
     known_part,
+    label_counts,
     rows_with_known_labels,
+    split_missing,
 )
+from hyperlabel._params import NONE, Rule, number, one_of, whole
+from hyperlabel._validation import canonical_rows
 from hyperlabel.model_selection.folds import make_folds
 from hyperlabel.solvers.arrays import mostly_zero, row_blocks
 from hyperlabel.solvers.labels.label_trees import Tree, find_leaves, grow_tree, leaf_frequencies

@@ -17,16 +17,18 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from hyperlabel._base import EPS, MultiLabelClassifier, constant_labels
+from hyperlabel._base import MultiLabelClassifier
 from hyperlabel._known_labels import encode_like
-from hyperlabel._params import check_params
-from hyperlabel.geometry.hypercube import round_to_vertex
-from hyperlabel.geometry.unknown import (
+from hyperlabel._missing_labels import (
+    EPS,
+    constant_labels,
     fill_unknown,
     find_unknown_labels,
     known_part,
     refuse_unknown_in_sums,
 )
+from hyperlabel._params import check_params
+from hyperlabel.geometry.hypercube import round_to_vertex
 from hyperlabel.labelspace.dimension import choose_dimension
 from hyperlabel.labelspace.encoders import AffineEncoder, IdentityEncoder
 from hyperlabel.labelspace.ridge_codes import (
@@ -35,7 +37,7 @@ from hyperlabel.labelspace.ridge_codes import (
     codes_from_rows,
     through_labels,
 )
-from hyperlabel.moments.auto_params import ALPHA, THRESHOLD, Auto, decide_alpha, default_threshold
+from hyperlabel.moments.auto_params import ALPHA, THRESHOLD, Auto, decide_alpha
 from hyperlabel.moments.blocks import refuse_large
 from hyperlabel.moments.linear_map import LinearMap, not_linear, signed_targets
 from hyperlabel.moments.model import MomentsModel
@@ -162,7 +164,8 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
             self._set_fitted_attributes(encoder, code_ridge, label_counts, Y.shape[0], per_row)
             return
         H = as_dense(encoder.fit(Y, X).transform(Y))
-        self.encoder_, self.threshold_ = encoder, self._read_threshold()
+        rule = self._threshold_rule()
+        self.encoder_, self.threshold_ = encoder, 0.0 if isinstance(rule, str) else float(rule)
         self.regressor_ = clone(self.regressor).fit(X, H[:, 0] if H.shape[1] == 1 else H)
 
     def _moments_to_keep(self, X: Any, Y: sparse.csr_array) -> RowMoments | None:
@@ -185,20 +188,22 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
         """Return the encoder, with its λ set where it shares that of the ridge."""
         return encoder
 
-    def _read_threshold(self) -> float:
-        """Return the given threshold, 0 where none is given."""
-        return 0.0 if self.threshold is None or isinstance(self.threshold, str) else float(self.threshold)
+    def _threshold_rule(self) -> Any:
+        """Return the threshold asked for: without a word on it "auto" beside an automatic λ, else 0."""
+        if self.threshold is not None:
+            return self.threshold
+        return "auto" if isinstance(self.alpha, str) else 0.0
 
     def _set_fitted_attributes(
         self, encoder: Any, code_ridge: RidgeOfCodes, counts: np.ndarray, weight: float, per_row: float
     ) -> None:
-        codes = code_ridge.codes
+        codes, rule = code_ridge.codes, self._threshold_rule()
         self.encoder_, self.alpha_, self._codes_ = encoder, code_ridge.alpha, codes
-        self.residual_, self.threshold_ = codes.residual, self._read_threshold()
+        self.residual_, self.threshold_ = codes.residual, 0.0 if isinstance(rule, str) else float(rule)
         if isinstance(encoder, AffineEncoder):
             P, offset = encoder.components_, encoder.offset_
-            if isinstance(self.threshold, str) or (self.threshold is None and isinstance(self.alpha, str)):
-                self.threshold_ = code_ridge.threshold("auto", self._layout.kind, P, offset, counts, weight)
+            if isinstance(rule, str):
+                self.threshold_ = code_ridge.threshold(rule, self._layout.kind, P, offset, counts, weight)
             # per_row entries decide whether x·W·P or one d×K matrix is the cheaper product
             linear_map = LinearMap.through_directions(codes.coef, codes.intercept, P, offset, per_row=per_row)
             self._map_ = linear_map.lowered(self.threshold_)
@@ -267,9 +272,8 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
             encoder = fitted_encoders[encoder_key]
             P, offset = encoder.components_[:M], encoder.offset_
             code_ridge = through_labels(ridge_path, P, offset, decided_alphas[model.alpha])
-            threshold_rule = default_threshold(model.threshold, model.alpha)
             threshold = code_ridge.threshold(
-                threshold_rule, self._layout.kind, P, offset, moments.sum_targets, moments.weight
+                model._threshold_rule(), self._layout.kind, P, offset, moments.sum_targets, moments.weight
             )
             linear_map = LinearMap.through_directions(
                 code_ridge.codes.coef, code_ridge.codes.intercept, P, offset

@@ -14,7 +14,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from hyperlabel._base import KnownScores, constant_labels
+from hyperlabel._base import KnownScores
+from hyperlabel._missing_labels import constant_labels
 from hyperlabel._validation import TargetLayout
 from hyperlabel.labelspace.ridge_codes import codes_from_moments, codes_from_rows
 from hyperlabel.metrics import get_scorer

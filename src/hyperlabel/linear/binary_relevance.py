@@ -22,13 +22,8 @@ from scipy.special import expit
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 
-from hyperlabel._base import (
-    MultiLabelClassifier,
-    constant_labels,
-    label_counts,
-    shape_probabilities,
-    unknown_score,
-)
+from hyperlabel._base import MultiLabelClassifier, shape_probabilities
+from hyperlabel._missing_labels import constant_labels, label_counts, unknown_score
 from hyperlabel._params import Rule, each_number, number, one_of
 from hyperlabel._validation import check_weights
 from hyperlabel.linear.fit_rows import FitRows, balanced_weights, class_weights
@@ -47,8 +42,6 @@ from hyperlabel.moments.auto_params import (
     THRESHOLD,
     Auto,
     decide_threshold,
-    default_threshold,
-    is_auto,
 )
 from hyperlabel.moments.cross_validate import ClosedFormCV
 from hyperlabel.moments.linear_map import LinearMap
@@ -253,7 +246,8 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
         enabled.
         """
         X, Y = self._check_fit(X, y)
-        Y = self._add_named_labels(Y)
+        if self.label_features is not None:
+            Y = self._add_named_labels(Y)
         weights = check_weights(sample_weight, X, Y.shape[1])
         rows = FitRows.of(X, Y, weights, groups, self.cv, fit_params)
         if self.class_weight is not None:
@@ -347,14 +341,23 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
 
     def _list_alphas(self) -> list[Any]:
         """Return the λ to choose from; their rules are checked already, but for those they share."""
-        if is_auto(self.threshold) and not self._is_ridge():
+        if isinstance(self.threshold, str) and not self._is_ridge():
             raise ValueError(
                 "threshold='auto' is read off the shared ridge: give a number, or use ThresholdTuner."
             )
-        alphas = [self.alpha] if is_auto(self.alpha) else [float(alpha) for alpha in np.ravel(self.alpha)]
+        alphas: list[Any] = [self.alpha]
+        if not isinstance(self.alpha, str):
+            alphas = [float(alpha) for alpha in np.ravel(self.alpha)]
         if len(alphas) > 1 and self.cv is None:
             raise ValueError("Several alpha were given: set cv= so that one can be chosen.")
         return alphas
+
+    def _threshold_rule(self, alpha: Any = None) -> Any:
+        """Return the threshold asked for: without a word on it "auto" beside an automatic λ, else 0."""
+        if self.threshold is not None:
+            return self.threshold
+        is_auto = isinstance(self.alpha if alpha is None else alpha, str)
+        return "auto" if is_auto and self._is_ridge() else 0.0
 
     def _choose_scorer(self, n_choices: int) -> Any:
         if self.scoring is None and n_choices == 1:
@@ -380,9 +383,9 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
 
     def _solve_sums(self, rows: Any = None) -> None:
         """Set the fitted attributes from `moments_` at the λ `alpha_`, which may be "auto"."""
-        squares = is_auto(default_threshold(self.threshold, self.alpha))
+        label_features, squares = self._get_label_features(), isinstance(self._threshold_rule(), str)
         moments = self.moments_.sums()
-        if (label_features := self._get_label_features()) is not None:
+        if label_features is not None:
             solution = solve_named_sums(moments, self.alpha_, label_features, rows=rows)
             self._set_named(solution, moments.sum_targets, moments.weight)
             return
@@ -402,7 +405,7 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
             self._set_coef([solve_groups(path, self.alpha_, squares=True)], route, counts, weight)
             return
         solve_options: Any = {"sample_weight": weights, "memory_limit": self.memory_limit, "tol": self.tol}
-        squares = is_auto(default_threshold(self.threshold, self.alpha))
+        squares = isinstance(self._threshold_rule(), str)
         label_blocks = solve_label_blocks(X, Y, self.alpha_, route=route, squares=squares, **solve_options)
         self._set_coef(label_blocks, route, counts, weight)
 
@@ -434,13 +437,12 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
         self, intercept: np.ndarray, squares: list[Any], means: Any, counts: np.ndarray, weight: Any
     ) -> None:
         """Decide the threshold, and set the intercepts of all labels."""
-        threshold = default_threshold(self.threshold, self.alpha if self._is_ridge() else 0.0)
         label_means = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
         if means is not None:
             label_means = means
         all_squares = partial(np.concatenate, squares)
         self.threshold_ = decide_threshold(
-            threshold, self._layout.kind, label_means, all_squares, counts, weight
+            self._threshold_rule(), self._layout.kind, label_means, all_squares, counts, weight
         )
         self.intercept_ = intercept - self.threshold_
         if np.ndim(weight):

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hyperlabel._missing_labels import mask_entries
 from hyperlabel._sklearn_compat import check_method_params
-from hyperlabel._validation import TargetLayout, mask_entries, per_label_values
+from hyperlabel._validation import TargetLayout, per_label_values
 from hyperlabel.solvers.moments.label_groups import WeightedEntries
 
 

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._base import constant_labels, label_counts, place_constant_labels
+from hyperlabel._base import place_constant_labels
+from hyperlabel._missing_labels import constant_labels, label_counts
 from hyperlabel._validation import TargetLayout, canonical_rows
-from hyperlabel.moments.auto_params import decide_threshold, default_threshold, is_auto
+from hyperlabel.moments.auto_params import decide_threshold
 from hyperlabel.moments.cross_validate import ClosedFormCV, Folds, closed_form_cross_validation
 from hyperlabel.moments.linear_map import PRODUCT_MAX_BYTES, Directions, LinearMap, signed_targets
 from hyperlabel.solvers.ridge.evidence import krylov_alpha
@@ -254,8 +255,6 @@ class NamedLabels:
 
     def _add_named_labels(self: Any, Y: sparse.csr_array) -> sparse.csr_array:
         """Give labels that have features, but no row in y, a column; a column of nothing but NaN is one."""
-        if self.label_features is None:
-            return Y
         is_unknown = np.bincount(Y.indices[np.isnan(Y.data)], minlength=Y.shape[1]) == Y.shape[0]
         if is_unknown.any():
             Y = Y.copy()
@@ -285,7 +284,7 @@ class NamedLabels:
     def _set_named(self: Any, solution: NamedSolution, counts: np.ndarray, weight: Any) -> None:
         """Set the fitted attributes from the ridge around the features of the labels."""
         self.label_scale_ = solution.scale
-        squares = is_auto(default_threshold(self.threshold, self.alpha))
+        squares = isinstance(self._threshold_rule(), str)
         for name in ("dual_coef_", "samples_", "coef_"):
             self.__dict__.pop(name, None)
         if solution.is_too_wide and self.max_nonzero_coefs is None:

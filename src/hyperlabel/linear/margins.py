@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from hyperlabel._base import constant_labels, label_counts, place_constant_labels, unknown_score
+from hyperlabel._base import place_constant_labels
+from hyperlabel._missing_labels import constant_labels, label_counts, unknown_score
 from hyperlabel._validation import TargetLayout
 from hyperlabel.linear.fit_rows import FitRows
 from hyperlabel.moments.auto_params import is_auto

@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from hyperlabel._base import EPS, constant_labels, label_counts, mean_prevalence
+from hyperlabel._missing_labels import EPS, constant_labels, label_counts, mean_prevalence
 from hyperlabel._sklearn_compat import check_method_params, routing_enabled
 from hyperlabel.linear.fit_rows import FitRows
 from hyperlabel.moments.cross_validate import (

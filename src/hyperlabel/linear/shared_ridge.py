@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from hyperlabel._base import constant_labels, unknown_score
+from hyperlabel._missing_labels import constant_labels, unknown_score
 from hyperlabel.linear.fit_rows import FitRows
 from hyperlabel.linear.label_features import cross_validate_named, solve_named_sums
-from hyperlabel.moments.auto_params import decide_threshold, default_threshold, is_auto
+from hyperlabel.moments.auto_params import decide_threshold, is_auto
 from hyperlabel.moments.cross_validate import cross_validate_groups, cross_validate_ridge
 from hyperlabel.moments.linear_map import LinearMap, signed_targets
 from hyperlabel.solvers.moments.grouped_moments import GroupedMoments, grouped_bytes
@@ -25,7 +25,7 @@ KEPT_BYTES = 2**29  # moments of groups of labels that a fit keeps unless `memor
 def fit_shared_ridge(model: Any, rows: FitRows) -> None:
     """Fit a `BinaryRelevance` with the squared loss."""
     X, weights, is_plain = rows.X, rows.weights, rows.is_plain
-    alphas, threshold = model._list_alphas(), default_threshold(model.threshold, model.alpha)
+    alphas, threshold = model._list_alphas(), model._threshold_rule()
     label_features = model._get_label_features()
     if label_features is not None and not is_plain:
         raise ValueError(
@@ -76,7 +76,7 @@ def fit_shared_ridge(model: Any, rows: FitRows) -> None:
         model._solve_rows(X, rows.Y, weights, route)
     else:
         path = RowGroups(X, targets, solver=model.solver)
-        solved_block = solve_groups(path, model.alpha_, squares=is_auto(threshold))
+        solved_block = solve_groups(path, model.alpha_, squares=isinstance(threshold, str))
         model._set_coef([solved_block], path.solver, path.counts, path.known)
 
 
@@ -91,7 +91,7 @@ def follow_rows(model: Any, rows: FitRows) -> bool:
     The update (`solvers.moments.rank_one_update`) is exact only where neither λ nor the threshold depends on
     the rows.
     """
-    is_fixed = default_threshold(model.threshold, model.alpha) == model.threshold_ and (
+    is_fixed = model._threshold_rule() == model.threshold_ and (
         np.ndim(model.alpha) or model.alpha == model.alpha_
     )
     moments = model.moments_.sums()
@@ -129,7 +129,7 @@ def fold_maps(model: Any, moments: Any) -> Callable[[dict[str, Any]], LinearMap]
         alpha = alpha_of_sums(moments, path) if is_auto(alpha_setting) else float(alpha_setting)
         means = counts / weight if is_plain else path.mean_scores(alpha)
         fold_threshold = decide_threshold(
-            default_threshold(model.threshold, alpha_setting),
+            model._threshold_rule(alpha_setting),
             model._layout.kind,
             means,
             partial(path.fitted_squares, alpha),

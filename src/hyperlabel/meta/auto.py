@@ -19,7 +19,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._base import MultiLabelClassifier, decode_scores, label_counts, score_batches, score_rows
+from hyperlabel._base import MultiLabelClassifier, decode_scores, score_batches, score_rows
+from hyperlabel._missing_labels import label_counts
 from hyperlabel._params import NONE, Rule, callable_, whole
 from hyperlabel._tables import Table
 from hyperlabel.decision.thresholds import can_tune_each_label

@@ -18,7 +18,8 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from hyperlabel._base import MultiLabelClassifier, constant_labels, place_constant_labels
+from hyperlabel._base import MultiLabelClassifier, place_constant_labels
+from hyperlabel._missing_labels import constant_labels
 from hyperlabel._validation import CheckedTargets, checked_indicator
 from hyperlabel.metrics import get_scorer
 from hyperlabel.model_selection.groups import groups_for_fit

@@ -19,7 +19,8 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from hyperlabel._base import fit_checked, label_counts, score_rows
+from hyperlabel._base import fit_checked, score_rows
+from hyperlabel._missing_labels import label_counts
 from hyperlabel._validation import TargetLayout, checked_indicator
 from hyperlabel.forest import LabelForest
 from hyperlabel.linear import BinaryRelevance

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from hyperlabel._base import (
     MultiLabelClassifier,
     fit_checked,
-    label_counts,
     place_constant_labels,
     score_batches,
     score_rows,
 )
+from hyperlabel._missing_labels import label_counts
 from hyperlabel._params import check_params, forget_fit
 from hyperlabel._sklearn_compat import check_method_params, num_samples, routing_enabled, safe_indexing
 from hyperlabel._validation import (

@@ -19,7 +19,8 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 
 from hyperlabel._labels import NamedColumns, indicator_from_sets, label_sets
-from hyperlabel._validation import check_targets, check_weights, column_names, harden, split_missing
+from hyperlabel._missing_labels import harden, split_missing
+from hyperlabel._validation import check_targets, check_weights, column_names
 
 # Rows are handled in blocks of about this many entries, so that nothing n×K is ever formed.
 BLOCK_ENTRIES = 2**18

@@ -11,8 +11,9 @@ from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state, indexable
 
+from hyperlabel._missing_labels import harden, split_missing
 from hyperlabel._sklearn_compat import num_samples, safe_indexing, validate_shuffle_split
-from hyperlabel._validation import check_targets, harden, number_groups, split_missing
+from hyperlabel._validation import check_targets, number_groups
 from hyperlabel.solvers.labels.stratify import solve_stratify
 
 

@@ -6,7 +6,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.model_selection import check_cv
 
-from hyperlabel._validation import harden, number_groups, split_missing
+from hyperlabel._missing_labels import harden, split_missing
+from hyperlabel._validation import number_groups
 from hyperlabel.metrics.validation import Truth
 from hyperlabel.model_selection._splits import (
     IterativeStratifiedGroupKFold,

@@ -25,13 +25,6 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def default_threshold(threshold: Any, alpha: Any) -> Any:
-    """Return the threshold asked for: without a word on it "auto" beside λ = "auto", else 0."""
-    if threshold is not None:
-        return threshold
-    return "auto" if is_auto(alpha) else 0.0
-
-
 def decide_alpha(moments: RowMoments, alpha: Any, path: RidgePath | None = None) -> float:
     """Return λ for these sums of 0/1 labels: as given, or by its evidence (along a path over them)."""
     if not is_auto(alpha):

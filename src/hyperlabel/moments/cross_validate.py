@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._base import constant_labels, label_counts, place_constant_labels, unknown_score
+from hyperlabel._base import place_constant_labels
+from hyperlabel._missing_labels import constant_labels, harden, label_counts, unknown_score
 from hyperlabel._tables import Results
-from hyperlabel._validation import TargetLayout, harden
+from hyperlabel._validation import TargetLayout
 from hyperlabel.metrics.scorers import score_known
 from hyperlabel.metrics.validation import Truth
 from hyperlabel.model_selection.folds import make_folds

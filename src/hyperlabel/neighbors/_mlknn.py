@@ -9,10 +9,9 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, logit
 
-from hyperlabel._base import EPS, MultiLabelClassifier, label_counts, shape_probabilities
+from hyperlabel._base import MultiLabelClassifier, shape_probabilities
+from hyperlabel._missing_labels import EPS, find_unknown_labels, known_part, label_counts, split_missing
 from hyperlabel._params import Rule, number, one_of, whole
-from hyperlabel._validation import split_missing
-from hyperlabel.geometry.unknown import find_unknown_labels, known_part
 from hyperlabel.neighbors._search import find_neighbors
 from hyperlabel.solvers.neighbors.neighbor_counts import (
     count_tables,

@@ -18,13 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperlabel._base import DocumentedEstimator
 from hyperlabel._known_labels import encode_like
+from hyperlabel._missing_labels import fill_unknown, known_part, refuse_unknown_in_sums
 from hyperlabel._params import NONE, Rule, number, one_of, whole
 from hyperlabel._sklearn_compat import safe_split
 from hyperlabel._validation import TargetLayout, check_features, check_fit
 from hyperlabel.geometry.edges import EdgeMoments
 from hyperlabel.geometry.factor import LabelFactor
 from hyperlabel.geometry.kernels import KernelRows
-from hyperlabel.geometry.unknown import fill_unknown, known_part, refuse_unknown_in_sums
 from hyperlabel.moments.auto_params import ALPHA, Auto
 from hyperlabel.moments.cross_validate import Folds
 from hyperlabel.moments.model import ScanningModel

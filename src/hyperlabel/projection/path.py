@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hyperlabel._missing_labels import fill_unknown, known_part
 from hyperlabel._params import check_params, number
 from hyperlabel._validation import check_fit
 from hyperlabel.geometry.similarity import EXPANSIONS, centered_gram, column_sums
-from hyperlabel.geometry.unknown import fill_unknown, known_part
 from hyperlabel.projection._base import LabelProjection
 from hyperlabel.projection.hypergraph_spectral import FORMS, HypergraphSpectral
 from hyperlabel.solvers.ridge.routes import Path, Solver, solve_ridge

@@ -20,9 +20,9 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.base import clone
 
-from hyperlabel._base import EPS, MultiLabelClassifier
+from hyperlabel._base import MultiLabelClassifier
+from hyperlabel._missing_labels import EPS, fill_unknown, find_unknown_labels, known_part
 from hyperlabel._params import Rule, number
-from hyperlabel.geometry.unknown import fill_unknown, find_unknown_labels, known_part
 from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.projection._base import LabelProjection, Projection
 from hyperlabel.projection.hypergraph_spectral import HypergraphSpectral

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from hyperlabel._validation import split_missing
+from hyperlabel._missing_labels import split_missing
 from hyperlabel.metrics import label_ranking_average_precision
 from hyperlabel.metrics.validation import CheckedAnswer, Truth
 from hyperlabel.ranking._fit import RankFit

@@ -9,11 +9,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from hyperlabel._validation import per_label_values, split_missing
+from hyperlabel._missing_labels import fill_unknown, split_missing
+from hyperlabel._validation import per_label_values
 from hyperlabel.decision import set_size_targets
 from hyperlabel.geometry import LabelHypergraph
 from hyperlabel.geometry.kernels import KernelRows
-from hyperlabel.geometry.unknown import fill_unknown
 from hyperlabel.solvers.arrays import BLOCK_BYTES, as_dense
 from hyperlabel.solvers.rank.dual_coordinate_descent import solve_rank_dcd
 from hyperlabel.solvers.rank.frank_wolfe import solve_rank_frank_wolfe

@@ -11,14 +11,17 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 
-from hyperlabel._base import MultiLabelClassifier, constant_labels, label_counts
-from hyperlabel._validation import check_weights, split_missing
-from hyperlabel.geometry.unknown import (
+from hyperlabel._base import MultiLabelClassifier
+from hyperlabel._missing_labels import (
+    constant_labels,
     find_unknown_labels,
     known_part,
+    label_counts,
     rank_in_the_middle,
     rows_with_known_labels,
+    split_missing,
 )
+from hyperlabel._validation import check_weights
 from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.solvers.arrays import row_blocks
 from hyperlabel.solvers.rank.pairwise import GRAM_FEATURES, differing_rows, label_pairs, solve_pairwise_ridge

@@ -23,15 +23,17 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from hyperlabel._base import MultiLabelClassifier, constant_labels, label_counts
-from hyperlabel._params import FLAG, NONE, Rule, number, one_of, whole
-from hyperlabel._validation import check_targets, check_weights, target_check_options
-from hyperlabel.geometry.unknown import (
+from hyperlabel._base import MultiLabelClassifier
+from hyperlabel._missing_labels import (
+    constant_labels,
     find_unknown_labels,
     known_part,
+    label_counts,
     rank_in_the_middle,
     rows_with_known_labels,
 )
+from hyperlabel._params import FLAG, NONE, Rule, number, one_of, whole
+from hyperlabel._validation import check_targets, check_weights, target_check_options
 from hyperlabel.moments.linear_map import LinearMap, not_linear
 from hyperlabel.ranking._choose import choose_C
 from hyperlabel.ranking._fit import RankFit, Solved, estimate_fit_memory
