@@ -2,12 +2,16 @@
 
 import importlib
 import inspect
+import sys
 import zlib
 from pathlib import Path
 
 from numpydoc.xref import DEFAULT_LINKS
 
 import hyperlabel
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # `reproduction` is no part of the installed package
+from reproduction.inventory import add_source_lines
 
 project = "hyperlabel"
 author = "The hyperlabel developers"
@@ -98,6 +102,13 @@ def _ours_only(app, what, name, obj, skip, options):
     )
 
 
+def _lines_of_equations(app, docname, source):
+    """Say beside each equation of a method page at which line its code begins."""
+    if docname.startswith("methods/"):
+        source[0] = add_source_lines(source[0])
+
+
 def setup(app):
     """Sphinx calls this once."""
+    app.connect("source-read", _lines_of_equations)
     app.connect("autodoc-skip-member", _ours_only)

@@ -1,6 +1,8 @@
 """The inventory of the four papers: every item, what shows it here, or why it cannot be had."""
 
 import importlib
+import inspect
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +73,24 @@ def resolve(name: str) -> Any:
             found = getattr(found, attribute)
         return found
     raise ModuleNotFoundError(name)
+
+
+def source_line(name: str) -> int:
+    """Return the line of its file where a class or function begins."""
+    named = resolve(name)
+    return inspect.getsourcelines(inspect.unwrap(getattr(named, "py_func", named)))[1]
+
+
+def add_source_lines(page: str) -> str:
+    """Add the lines where the code begins to the equation table of a method page.
+
+    The site is built through this, so that a line is read from the code and cannot be out of date.
+    """
+
+    def add_line(row: re.Match[str]) -> str:
+        return f"{row[1]}, line {source_line(row[2])} |"
+
+    return re.sub(r"(?m)^(\| \([^|]+\|[^|]+\| `([\w.]+)` \| `[\w/]+\.py`) \|$", add_line, page)
 
 
 def inventory_page() -> str:

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 
@@ -76,22 +75,6 @@ def _projections(
     }
 
 
-class UnitLengths(TransformerMixin, BaseEstimator):
-    """A projection whose directions have length 1: (12) and (13) fix directions, and ML-kNN sees lengths."""
-
-    def __init__(self, projection: Any) -> None:
-        self.projection = projection
-
-    def fit(self, X: Any, y: Any = None) -> "UnitLengths":
-        """Fit the projection."""
-        self.projection_ = clone(self.projection).fit(X, y)
-        return self
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Project rows, every column divided by the length of its direction."""
-        return self.projection_.transform(X) / np.linalg.norm(self.projection_.components_, axis=1)
-
-
 def _project(
     data: Dataset,
     split: int,
@@ -107,18 +90,16 @@ def _project(
     # A fit inside the search has two thirds of the training rows, which bound the number of components.
     projections = _projections(data.n_labels, 2 * len(train) // 3, data.n_features, quick)
     make_projection, grid = projections[method]
-    if lengths == "unit":
-        projection, step = UnitLengths(make_projection()), "projection__projection"
-        # The printed LPP has no ridge: (5)(6) name none.
-        grid = {} if method == "LPP" else grid
-        if method == "LPP":
-            projection.set_params(projection__alpha=0.0)
-    else:
-        projection, step = make_projection(), "projection"
+    projection = make_projection()
+    if lengths == "unit" and method != "PCA":  # whose directions have length 1
+        projection.set_params(normalize="unit")
+    if lengths == "unit" and method == "LPP":  # (5)(6) name no ridge
+        projection.set_params(alpha=0.0)
+        grid = {}
     model = Pipeline([("projection", projection), ("knn", hl.MLkNN(10))])
     details: dict[str, Any] = {}
     if grid:
-        step_grid = {f"{step}__{parameter}": values for parameter, values in grid.items()}
+        step_grid = {f"projection__{parameter}": values for parameter, values in grid.items()}
         folds = 2 if quick else 3
         search = search_grid(model, step_grid, X[train], Y[train], "f1_micro", folds, split)
         model.set_params(**search.best)

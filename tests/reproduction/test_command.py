@@ -134,6 +134,29 @@ def test_a_stopped_run_says_that_results_are_kept(made_up_emotions, monkeypatch)
     assert "Finished results are kept: the same command goes on where it stopped." in done.output
 
 
+def test_partitions_come_one_after_the_other_for_every_data_set(tmp_path):
+    """So that a stopped run has as many partitions of each, and its means can be compared."""
+    from functools import partial
+
+    from hyperlabel.apps.comparison.runner import Job, JobResult
+    from reproduction.item import Item
+    from reproduction.result import Result
+    from reproduction.running import RunOptions, run_items
+
+    order = []
+
+    def work(name, i):
+        order.append((name, i))
+        return JobResult([])
+
+    def cells(plan):
+        return [Job({"data": name, "split": i}, partial(work, name, i)) for name in "ab" for i in range(11)]
+
+    item = Item("x", "", (), cells, lambda plan, runs: Result())
+    run_items([item], Plan(tmp_path), RunOptions(str(tmp_path / "s.sqlite"), "x"))
+    assert order == [(name, i) for i in range(11) for name in "ab"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -172,6 +195,7 @@ def test_a_table_stands_beside_the_papers_and_names_what_is_missing(emotions_onl
     assert any("delicious" in part for part in table["missing"])
     assert figure["failures"] == []
     assert "0.20653" in (tmp_path / "r.html").read_text()
+    assert [page.name for page in (tmp_path / "md").iterdir() if "-quick" not in page.name] == []
     text = (tmp_path / "md" / "neco12-quick.md").read_text()
     assert "quick run" in text
     assert "scikit-learn" in text

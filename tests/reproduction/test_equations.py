@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.inventory import ROOT, resolve
+from reproduction.inventory import ROOT, add_source_lines, resolve, source_line
 
 PAGES = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "methods").glob("*.md")}
 ROWS = [
@@ -43,6 +43,30 @@ def test_an_equation_leads_to_code_that_names_it(page, equations, what, code, fi
     source = inspect.getsource(named)
     for number in re.findall(r"\(\d+\)", equations):
         assert number in source, f"{code} does not name {number}"
+
+
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_the_site_says_at_which_line_the_code_of_an_equation_begins(page):
+    rows = [row.values for row in ROWS if row.values[0] == page]
+    built = add_source_lines(PAGES[page])
+    lines = {
+        code: int(line) for code, line in re.findall(r"\| `([\w.]+)` \| `[\w/.]+`, line (\d+) \|", built)
+    }
+    assert set(lines) == {code for _, _, _, code, _ in rows}
+    for _, _, _, code, file in rows:
+        named = resolve(code)
+        name = re.escape(getattr(named, "__name__", ""))
+        text = (ROOT / "src" / "hyperlabel" / file).read_text(encoding="utf-8").splitlines()
+        definition = next(
+            line for line in text[lines[code] - 1 :] if not line.startswith((" " * 5, "@", "    @"))
+        )
+        assert re.search(rf"(class|def) {name}\b", definition), (code, definition)
+        assert lines[code] == source_line(code)
+
+
+def test_the_documentation_is_built_with_these_lines():
+    conf = (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
+    assert 'app.connect("source-read", _lines_of_equations)' in conf
 
 
 def test_the_tables_are_not_empty():

@@ -95,18 +95,6 @@ def test_theorem_4_2_no_orthonormal_factor_is_nearer(expansion, label_sets):
         assert np.linalg.norm(S - best @ best.T) <= np.linalg.norm(S - rival @ rival.T) + 1e-12
 
 
-def test_directions_of_the_counted_reading_have_length_1():
-    from sklearn.datasets import make_multilabel_classification
-
-    from hyperlabel import HOPLS
-    from reproduction.jcp14 import UnitLengths
-
-    X, Y = make_multilabel_classification(80, 6, n_classes=4, random_state=0)
-    projection = UnitLengths(HOPLS(3, scale="literal")).fit(X, Y)
-    directions = projection.transform(np.vstack([np.zeros(6), np.eye(6)]))
-    np.testing.assert_allclose(np.linalg.norm(directions[1:] - directions[0], axis=0), 1)
-
-
 def test_the_encoding_error_is_the_tail_of_the_singular_values(label_sets):
     from hyperlabel.labelspace import PrincipalEncoder
 

@@ -37,6 +37,8 @@ from hyperlabel.solvers.spectral.label_eigenproblem import (
     procrustes_rotation,
 )
 
+NORMALIZE = one_of("metric", "unit")
+
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator):
     """A linear map of (possibly kernelised) rows, centred."""
@@ -45,6 +47,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEs
     eigenvalues_: np.ndarray
     mean_: np.ndarray
     kernel_: KernelRows | None = None
+    normalize: str
     _fitted_shapes: ClassVar[dict[str, str]] = {"components_": "m w", "eigenvalues_": "m", "mean_": "w"}
 
     def transform(self, X: Any) -> np.ndarray:
@@ -69,6 +72,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEs
         Z -= (self.mean_ @ W.astype(np.float64)).astype(Z.dtype)
         return Z.astype(W.dtype, copy=False)
 
+    def _scale_directions(self, W: np.ndarray) -> np.ndarray:
+        """Return directions as long as the constraint makes them, or of length 1."""
+        return W if self.normalize == "metric" else W / np.linalg.norm(W, axis=0)
+
     def _set_components(self, values: np.ndarray, W: np.ndarray, mean: np.ndarray, dtype: np.dtype) -> None:
         if not W.shape[1]:
             raise ValueError(
@@ -88,6 +95,7 @@ class LabelProjection(ScanningModel, Projection):
     alpha: float | Auto = field(init=False)  # of those that have one
     solver: str = "auto"
     cross_fit: Any = False
+    normalize: str = "metric"
     kernel: Any = field(init=False, default="linear")  # these four of those that take one
     kernel_params: dict[str, Any] | None = field(init=False, default=None)
     n_landmarks: int | None = field(init=False, default=None)
@@ -98,6 +106,7 @@ class LabelProjection(ScanningModel, Projection):
         "solver": one_of("auto", "gram", "samples", "krylov", "lsqr"),
         "tol": number(above=0),
         "max_iter": whole(1),
+        "normalize": NORMALIZE,
         "n_landmarks": whole(1) | NONE,
     }
     _accepts_soft_targets = True
@@ -129,6 +138,11 @@ class LabelProjection(ScanningModel, Projection):
     def _eigenvectors(self, problem: EigenProblem, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         """Return eigenvalues and W at one λ."""
         return problem.read("exact", alpha, self.n_components)
+
+    def _directions(self, problem: EigenProblem, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return eigenvalues and the directions W at one λ, of the length that `normalize` asks for."""
+        values, W = self._eigenvectors(problem, alpha)
+        return values, self._scale_directions(W)
 
     def _kernel_rows(self, X: Any) -> KernelRows | None:
         """Return the kernel the rows go through, or None."""
@@ -220,6 +234,11 @@ class LabelProjection(ScanningModel, Projection):
         """
         solver, alphas_ahead = self._choose_solver(), self._known_alphas(*alphas)
         self.kernel_ = kernel = self._kernel_rows(X)
+        if kernel is not None and kernel.lift is None and self.normalize == "unit":
+            raise ValueError(
+                "normalize='unit' needs directions over features, and a kernel has them over training rows: "
+                "use n_landmarks, or normalize='metric'."
+            )
         options = {name: getattr(self, name) for name in ("tol", "max_iter") if hasattr(self, name)}
         label_factor = self._label_factor()
         can_keep = keep and kernel is None and not label_factor.needs_sizes
@@ -240,7 +259,7 @@ class LabelProjection(ScanningModel, Projection):
         alpha = problem.alpha if isinstance(ridge, str) else float(ridge or 0.0)
         if ridge is not None:
             self.alpha_ = alpha
-        values, W = self._eigenvectors(problem, alpha)
+        values, W = self._directions(problem, alpha)
         self.solver_, self.n_iter_, self.residual_ = path.solver, path.n_iter, path.residual(alpha)
         if problem.moments is not None:
             self.moments_ = problem.moments

@@ -81,6 +81,9 @@ class HypergraphSpectral(LabelProjection):
         Folds in which `fit_transform` projects every training row by a fit that did not see it; a number
         means stratified folds. What is trained on in-sample projections is optimistic, the more the
         closer the rank of X is to n.
+    normalize : {"metric", "unit"}, default="metric"
+        Length of the directions, which the eigenproblem leaves open: that of the constraint, or 1. A
+        classifier that measures distances of projected rows, such as `MLkNN`, sees the difference.
     random_state : int or RandomState, default=None
         Picks the landmarks.
 

@@ -21,7 +21,7 @@ from scipy import linalg, sparse
 
 from hyperlabel._params import NONE, Rule, number, whole
 from hyperlabel._validation import check_features
-from hyperlabel.projection._base import Projection
+from hyperlabel.projection._base import NORMALIZE, Projection
 from hyperlabel.solvers.arrays import as_dense, rank_tolerance
 from hyperlabel.solvers.operators import CenteredRows
 from hyperlabel.solvers.spectral.eigen import fix_signs
@@ -53,6 +53,8 @@ class LPP(Projection):
         Heat width t; None means the mean squared distance between neighbours.
     alpha : float, default=1.0
         The ridge λ.
+    normalize : {"metric", "unit"}, default="metric"
+        As in `HypergraphSpectral`.
 
     Attributes
     ----------
@@ -83,6 +85,7 @@ class LPP(Projection):
         "n_neighbors": whole(1),
         "width": number(above=0) | NONE,
         "alpha": number(0),
+        "normalize": NORMALIZE,
     }
 
     n_components: int | None = None
@@ -90,6 +93,7 @@ class LPP(Projection):
     n_neighbors: int = 5
     width: float | None = None
     alpha: float = 1.0
+    normalize: str = "metric"
 
     def fit(self, X: Any, y: Any = None) -> LPP:
         """Learn the projection of rows; y is ignored."""
@@ -97,7 +101,7 @@ class LPP(Projection):
         A = self._affinity(X)
         rows = CenteredRows(X, np.asarray(A.sum(axis=1)).ravel())
         values, W = solve_lpp(X, A, rows, float(self.alpha))
-        W = fix_signs(W[:, : self.n_components])
+        W = self._scale_directions(fix_signs(W[:, : self.n_components]))
         self._set_components(values[: self.n_components], W, rows.mean, X.dtype)
         self.solver_ = "gram" if X.shape[1] <= X.shape[0] else "samples"
         return self

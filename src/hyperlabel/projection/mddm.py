@@ -32,7 +32,7 @@ class MDDM(LabelProjection):
         Which constraint.
     mu : float, default=0.5
         μ of the feature variant, from 0 (the projection variant) to 1 (`OPLS` with λ = 0).
-    solver, tol, max_iter, cross_fit
+    solver, tol, max_iter, cross_fit, normalize
         As in `OPLS`; the projection variant solves nothing.
 
     Attributes

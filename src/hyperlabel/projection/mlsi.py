@@ -64,13 +64,13 @@ class MLSI(LabelProjection):
         Which of the two.
     solver : {"auto", "gram", "samples"}, default="auto"
         Factor the d×d or the n×n Gram; sparse rows are not densified, but the smaller Gram is dense.
-    cross_fit
+    cross_fit, normalize
         As in `OPLS`.
 
     Attributes
     ----------
     components_, eigenvalues_, mean_, solver_, residual_, n_iter_
-        As in `OPLS`; in the latent reading `components_` carries the factor √λ.
+        As in `OPLS`; the latent reading multiplies `components_` by √λ, unless they have length 1.
 
     References
     ----------

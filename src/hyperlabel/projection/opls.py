@@ -38,7 +38,7 @@ class OPLS(LabelProjection):
 
     Parameters
     ----------
-    n_components, alpha, solver, tol, max_iter, cross_fit
+    n_components, alpha, solver, tol, max_iter, cross_fit, normalize
         As in `HypergraphSpectral`; sparse rows are not densified on any route.
     kernel, kernel_params, n_landmarks, random_state
         The projection through a kernel, as in `HypergraphSpectral`.
@@ -99,7 +99,7 @@ class HOPLS(LabelProjection):
         Weight of the hypergraph term, at least 0.
     scale : {"trace", "literal"}, default="trace"
         Whether S is scaled to the trace of the label term.
-    n_components, alpha, edge_weights, nu, solver, tol, max_iter, cross_fit
+    n_components, alpha, edge_weights, nu, solver, tol, max_iter, cross_fit, normalize
         As in `HypergraphSpectral`.
     kernel, kernel_params, n_landmarks, random_state
         The projection through a kernel, as in `HypergraphSpectral`.

@@ -65,7 +65,7 @@ class ProjectionPath:
         if name not in self._methods:
             raise ValueError(f"The path was not made for {name!r}.")
         method, problem = self._methods[name]
-        values, W = method._eigenvectors(problem, alpha)
+        values, W = method._directions(problem, alpha)
         return ProjectionModel(name, alpha, W.T, values, self.path.x_mean)
 
     def __iter__(self) -> Iterator[ProjectionModel]:
