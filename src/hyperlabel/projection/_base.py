@@ -82,7 +82,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEs
                 "There is nothing to project on: the labels are constant over these rows, "
                 "or the features do not vary with them."
             )
-        self.components_ = np.ascontiguousarray(W.T.astype(dtype))
+        self.components_ = np.ascontiguousarray(self._scale_directions(W).T.astype(dtype))
         self.eigenvalues_, self.mean_, self.n_components_ = values, mean, W.shape[1]
 
 
@@ -136,13 +136,8 @@ class LabelProjection(ScanningModel, Projection):
         return None if ridge is None else others if isinstance(ridge, str) else (*others, float(ridge))
 
     def _eigenvectors(self, problem: EigenProblem, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return eigenvalues and W at one λ."""
+        """Return eigenvalues and W at one λ, as long as the constraint makes it."""
         return problem.read("exact", alpha, self.n_components)
-
-    def _directions(self, problem: EigenProblem, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return eigenvalues and the directions W at one λ, of the length that `normalize` asks for."""
-        values, W = self._eigenvectors(problem, alpha)
-        return values, self._scale_directions(W)
 
     def _kernel_rows(self, X: Any) -> KernelRows | None:
         """Return the kernel the rows go through, or None."""
@@ -259,7 +254,7 @@ class LabelProjection(ScanningModel, Projection):
         alpha = problem.alpha if isinstance(ridge, str) else float(ridge or 0.0)
         if ridge is not None:
             self.alpha_ = alpha
-        values, W = self._directions(problem, alpha)
+        values, W = self._eigenvectors(problem, alpha)
         self.solver_, self.n_iter_, self.residual_ = path.solver, path.n_iter, path.residual(alpha)
         if problem.moments is not None:
             self.moments_ = problem.moments

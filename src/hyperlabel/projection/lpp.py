@@ -101,7 +101,7 @@ class LPP(Projection):
         A = self._affinity(X)
         rows = CenteredRows(X, np.asarray(A.sum(axis=1)).ravel())
         values, W = solve_lpp(X, A, rows, float(self.alpha))
-        W = self._scale_directions(fix_signs(W[:, : self.n_components]))
+        W = fix_signs(W[:, : self.n_components])
         self._set_components(values[: self.n_components], W, rows.mean, X.dtype)
         self.solver_ = "gram" if X.shape[1] <= X.shape[0] else "samples"
         return self

@@ -65,8 +65,8 @@ class ProjectionPath:
         if name not in self._methods:
             raise ValueError(f"The path was not made for {name!r}.")
         method, problem = self._methods[name]
-        values, W = method._directions(problem, alpha)
-        return ProjectionModel(name, alpha, W.T, values, self.path.x_mean)
+        values, W = method._eigenvectors(problem, alpha)
+        return ProjectionModel(name, alpha, method._scale_directions(W).T, values, self.path.x_mean)
 
     def __iter__(self) -> Iterator[ProjectionModel]:
         for alpha in self.alphas:

@@ -160,7 +160,8 @@ class ProjectionClassifier(MultiLabelClassifier):
             ridge = setting.get("alpha", projection._ridge_penalty() or 0.0)
             alpha = problem.alpha if isinstance(ridge, str) else float(ridge)
             if alpha not in eigenvectors_at:
-                eigenvectors_at[alpha] = projection._directions(problem, alpha)[1]
+                W = projection._eigenvectors(problem, alpha)[1]
+                eigenvectors_at[alpha] = projection._scale_directions(W)
             size = setting.get("n_components", self._projection_or_default().n_components)
             W = eigenvectors_at[alpha][:, :size]
             V = read_out(W.T @ centered.gram @ W, W.T @ centered.cross, self.readout_alpha)
