@@ -333,7 +333,7 @@ def test_every_array_is_written_as_numpy_writes_it_and_comes_back_alike(array):
     with zipfile.ZipFile(file) as archive:
         written = archive.read(name)
     assert written == expected.getvalue()
-    back = _parse_npy(written, "here")
+    back = _parse_npy(np.frombuffer(bytearray(written), np.uint8), "here")
     assert (back.dtype, back.shape, back.flags.writeable) == (array.dtype, array.shape, True)
     assert back.flags.f_contiguous == np.load(io.BytesIO(written)).flags.f_contiguous
     assert np.array_equal(back, array)

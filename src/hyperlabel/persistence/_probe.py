@@ -15,6 +15,7 @@ from hyperlabel._sklearn_compat import safe_indexing
 from hyperlabel.persistence._container import LONGEST_TEXT
 
 _ROWS = 4
+_ANSWERS = 1000  # fewer rows are asked about where each has many labels
 _WIDE = 2000  # beyond this many features made-up rows are sparse
 _WORDS = 50  # entries of a made-up sparse row
 _BETWEEN = "hyperlabel"  # parts what is taken from a vocabulary in made-up texts
@@ -36,7 +37,8 @@ def probe_rows(model: Any, X: Any = None) -> Any:
         return None
     rng = np.random.default_rng(0)
     if width <= _WIDE:
-        return np.abs(rng.normal(size=(_ROWS, width)))  # counts and distances are never negative
+        n_rows = max(1, min(_ROWS, _ANSWERS // max(1, len(getattr(model, "label_names_", ())))))
+        return np.abs(rng.normal(size=(n_rows, width)))  # counts and distances are never negative
     columns = np.sort([rng.choice(width, _WORDS, replace=False) for _ in range(_ROWS)])
     ends = _WORDS * np.arange(_ROWS + 1)
     return sparse.csr_array((rng.random(columns.size), columns.ravel(), ends), shape=(_ROWS, width))
