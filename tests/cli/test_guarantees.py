@@ -170,17 +170,46 @@ def weights_of(path):
     return open_model(str(path)).model[-1].estimator_.coef_
 
 
-def test_unchecked_predictions_of_a_queue_are_never_learned(place, tmp_path):
-    """Every question answered, no whole row: there is nothing to learn, and the model file stays as it is."""
-    model, queue = tmp_path / "m.hyper", tmp_path / "queue.csv"
-    model.write_bytes((place / "plain.hyper").read_bytes())
-    lines = asked_queue(place, queue, 40)
+def fitted_with(place, more_rows, more_targets):
+    """The weights of a fit on the training file and more rows, at the penalty of the plain model."""
+    file = open_model(str(place / "plain.hyper"))
+    with open(place / "train.csv", newline="") as train:
+        every_row = list(csv.DictReader(train))
+    Y = [[float(name in row["tags"].split(";")) for name in file.columns.label_names] for row in every_row]
+    inputs = [[row["body"], float(row["minutes"])] for row in (*every_row, *more_rows)]
+    model = BinaryRelevance(alpha=file.model[-1].estimator_.alpha_, threshold=0.0)
+    rows = file.model[0].transform(np.array(inputs, dtype=object))
+    return model.fit(rows, np.vstack([Y, more_targets])).coef_
+
+
+def test_only_the_answers_of_a_queue_are_learned_and_what_nobody_answered_is_unknown(place, tmp_path):
+    """Every question answered, no whole row: as a fit with NaN in all other entries of these rows."""
+    queue, names = tmp_path / "queue.csv", open_model(str(place / "plain.hyper")).columns.label_names
+    lines = asked_queue(place, queue, 12)
+    row_numbers = list(dict.fromkeys(int(one["row"]) for one in lines))
+    with open(place / "new.csv", newline="") as file:
+        new = list(csv.DictReader(file))
     for answer in ("no", "yes"):
         write_table(queue, [one | {"answer": answer} for one in lines])
-        refused = run("update", model, queue)
-        assert refused.exit_code == 2
-        assert "fill in the column labels with all labels of a row (- for none)" in refused.output
-        assert model.read_bytes() == (place / "plain.hyper").read_bytes()
+        done = run("update", place / "plain.hyper", queue, "-o", tmp_path / "a.hyper")
+        assert done.exit_code == 0, done.output
+        assert f"Of {len(row_numbers)} only the answers are learned, the other labels stay unknown" in (
+            done.output
+        )
+        targets = np.full((len(row_numbers), len(names)), np.nan)
+        for one in lines:
+            targets[row_numbers.index(int(one["row"])), names.index(one["question"])] = answer == "yes"
+        want = fitted_with(place, [new[number - 1] for number in row_numbers], targets)
+        np.testing.assert_allclose(weights_of(tmp_path / "a.hyper"), want, atol=1e-8)
+    back = run("update", tmp_path / "a.hyper", "--forget", queue, "-o", tmp_path / "b.hyper")
+    assert back.exit_code == 0, back.output
+    np.testing.assert_allclose(weights_of(tmp_path / "b.hyper"), weights_of(place / "plain.hyper"), atol=1e-8)
+    more = run("update", tmp_path / "a.hyper", "--add-label", "new", "--drop-label", names[0])
+    assert more.exit_code == 0, more.output
+    write_table(queue, lines)
+    refused = run("update", place / "plain.hyper", queue)
+    assert refused.exit_code == 2
+    assert "answer its questions with yes or no" in refused.output
 
 
 def test_a_queue_with_whole_rows_is_learned_as_a_fit_with_the_true_rows_added(place, tmp_path):
@@ -202,23 +231,21 @@ def test_a_queue_with_whole_rows_is_learned_as_a_fit_with_the_true_rows_added(pl
     untouched = len(rows) - len(complete) - len(answered)
     assert f"{len(complete)} of {len(rows)} rows have all their labels" in done.output
     assert (
-        f"Left out: {len(answered)} with answers to single questions only, {untouched} untouched"
-        in done.output
+        f"Of {len(answered)} only the answers are learned, the other labels stay unknown. Left out: "
+        f"{untouched} untouched" in done.output
     )
 
     true_rows = [truth[int(row) - 1] for row in rows if row in complete]
     assert any(not row["tags"] for row in true_rows)  # a row without labels is among them
-    file = open_model(str(place / "plain.hyper"))
-    with open(place / "train.csv", newline="") as train:
-        every_row = [*csv.DictReader(train), *true_rows]
-    inputs = np.array([[row["body"], float(row["minutes"])] for row in every_row], dtype=object)
-    Y = np.array([[name in row["tags"].split(";") for name in file.columns.label_names] for row in every_row])
-    inner = file.model[-1].estimator_
-    fitted = BinaryRelevance(alpha=inner.alpha_, threshold=0.0).fit(
-        file.model[0].transform(inputs), Y.astype(int)
-    )
-    np.testing.assert_allclose(weights_of(tmp_path / "a.hyper"), fitted.coef_, atol=1e-8)
-    assert not np.allclose(weights_of(place / "plain.hyper"), fitted.coef_, atol=1e-4)
+    names = open_model(str(place / "plain.hyper")).columns.label_names
+    targets = [[float(name in row["tags"].split(";")) for name in names] for row in true_rows]
+    partial_rows = sorted(answered, key=int)
+    for row in partial_rows:
+        known = {one["question"]: float(one["answer"] == "yes") for one in lines if one["row"] == row}
+        targets.append([known.get(name, np.nan) for name in names])
+    want = fitted_with(place, [*true_rows, *(truth[int(row) - 1] for row in partial_rows)], targets)
+    np.testing.assert_allclose(weights_of(tmp_path / "a.hyper"), want, atol=1e-8)
+    assert not np.allclose(weights_of(place / "plain.hyper"), want, atol=1e-4)
     again = run("predict", tmp_path / "a.hyper", place / "new.csv", "--probabilities")
     assert again.exit_code == 0, again.output
 
@@ -249,7 +276,8 @@ def test_a_queue_for_columns_of_zeros_and_ones_asks_for_whole_rows_too(tmp_path)
             )
         return run("update", tmp_path / "m.hyper", queue, "-o", tmp_path / "a.hyper")
 
-    assert "has no row to learn" in answer("no", lambda q: "").output
+    one_by_one = answer("no", lambda q: "")
+    assert one_by_one.exit_code == 0, one_by_one.output
     assert "has no row to learn" in answer("", lambda q: "?").output  # somebody who does not know
     assert "the model has no label 'left'" in answer("", lambda q: "up;left").output
     assert "answered yes, but not so in labels" in answer("yes", lambda q: "-").output

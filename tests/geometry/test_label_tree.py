@@ -113,3 +113,11 @@ def test_four_thousand_labels_take_seconds():
     assert len(tree) == 16 + 16**2 + 16**3
     assert (raised[:, columns.parent] >= raised[:, columns.child]).all()
     assert closed.nnz > Y.nnz
+
+
+def test_labels_nobody_knows_imply_no_ancestor():
+    tree = LabelTree({"c": "b", "b": "a"}).columns(["a", "b", "c"])
+    nan = np.nan
+    gaps = [[0, 0, nan], [nan, 1, nan], [nan, nan, 1], [nan, 0, 0.25], [nan, nan, nan]]
+    want = [[0, 0, nan], [1, 1, nan], [1, 1, 1], [nan, 0.25, 0.25], [nan, nan, nan]]
+    np.testing.assert_array_equal(tree.imply(sparse.csr_array(gaps)).toarray(), want)

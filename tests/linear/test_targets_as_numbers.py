@@ -252,13 +252,23 @@ def test_blocks_without_gaps_join_blocks_with_gaps():
 
 def test_labels_with_gaps_are_renamed_and_dropped():
     X, Y, _ = make()
+    Y[np.isnan(Y).all(axis=1) | np.isnan(Y[:, 1:4]).all(axis=1), 2] = 1.0  # other rows are not in the sums
     model = BinaryRelevance(alpha=1.0).fit(X, Y)
     model.edit_labels(rename={"label3": "last"}, drop=["label0", "label4"])
     alone = BinaryRelevance(alpha=1.0).fit(X, Y[:, 1:4])
     assert list(model.label_names_) == ["label1", "label2", "last"]
     assert_allclose(model.coef_, alone.coef_, atol=1e-10)
-    with pytest.raises(ValueError, match="cannot be added to sums of labels with gaps"):
-        model.edit_labels(add=["new"])
+    model.edit_labels(add={"on five": (X[:5], None), "new": (None, None)})
+    on_five = np.where(np.arange(len(X)) < 5, 1.0, 0.0)
+    more = np.column_stack([Y[:, 1:4], on_five, np.zeros(len(X))])
+    longer = BinaryRelevance(alpha=1.0).fit(X, more)
+    assert_allclose(model.coef_, longer.coef_, atol=1e-10)
+    assert_allclose(model.intercept_, longer.intercept_, atol=1e-10)
+    longer.partial_fit(X[:9], more[:9])  # the sums are those of a fit, gaps or not
+    assert_allclose(model.partial_fit(X[:9], more[:9]).coef_, longer.coef_, atol=1e-10)
+    weighed = BinaryRelevance(alpha=1.0, class_weight={0: 1.0, 1: 2.0}).fit(X, Y)
+    with pytest.raises(ValueError, match="cannot be added to sums weighed by class_weight"):
+        weighed.edit_labels(add=["new"])
 
 
 def test_too_many_patterns_for_the_memory_are_told_in_a_sentence():

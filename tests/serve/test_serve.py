@@ -270,7 +270,10 @@ def test_learning_equals_a_refit_and_is_on_disk_before_the_answer(made, tmp_path
     ]
     half = ask("POST", f"{ONE}/learn", json=[*new, {"text": "without subjects"}])
     assert half.status_code == 400
-    assert "Document 2 has no subjects" in half.json()["detail"]
+    assert (
+        "Document 2 must have subjects ([] says that it carries no label) or answers"
+        in (half.json()["detail"])
+    )
     assert ask("POST", f"{ONE}/learn", json=new).status_code == 204
     on_disk = load(path)
     old = load(made["model"])
@@ -291,11 +294,35 @@ def test_learning_equals_a_refit_and_is_on_disk_before_the_answer(made, tmp_path
         [{"text": "a", "subjects": [{"uri": "unknown"}]}],
         {"a": 1},
         [{"text": 1, "subjects": []}],
+        [{"text": "a", "subjects": [], "answers": {"music": True}}],
+        [{"text": "a", "answers": {"unknown": True}}],
+        [{"text": "a", "answers": {"music": 1}}],
+        [{"text": "a", "answers": {}}],
+        [{"text": "a", "answers": ["music"]}],
         [3],
     ):
         assert ask("POST", f"{ONE}/learn", json=wrong).status_code == 400
     plain = ask("POST", f"{ONE}/learn", content="[]", headers={"content-type": "text/plain"})
     assert plain.status_code == 415  # what another site's form could send
+
+
+def test_answers_about_single_labels_leave_the_others_unknown(made, tmp_path):
+    path = tmp_path / "notes.hyper"
+    shutil.copy(made["model"], path)
+    project = ServedModel(str(path), learns=True)
+    names = project.label_names
+    asked = {"text": "drum chord oven", "answers": {"urn:hyperlabel:music": False, "cooking": True}}
+    whole = {"text": "soup onion", "subjects": [{"label": "cooking"}]}
+    learned = client(make_app([project]))("POST", f"{ONE}/learn", json=[asked, whole])
+    assert learned.status_code == 204, learned.text
+    old = load(made["model"])
+    rows = [json.loads(line) for line in made["data"].read_text(encoding="utf-8").splitlines()]
+    Y = np.array([[float(name in row["tags"]) for name in names] for row in rows])
+    answers = [{"music": 0.0, "cooking": 1.0}.get(name, np.nan) for name in names]
+    Y = np.vstack([Y, answers, [float(name == "cooking") for name in names]])
+    texts = [*(row["body"] for row in rows), asked["text"], whole["text"]]
+    refit = BinaryRelevance(alpha=old[-1].estimator_.alpha_, solver="gram").fit(old[0].transform(texts), Y)
+    assert np.allclose(load(path)[-1].estimator_.coef_, refit.coef_, atol=1e-8)
 
 
 def test_text_after_text_is_learned_without_a_solve_until_another_process_changes_the_file(

@@ -235,9 +235,14 @@ class TreeColumns:
     n_columns: int
 
     def imply(self, Y: sparse.csr_array) -> sparse.csr_array:
-        """Return the indicator with the ancestors of its labels."""
+        """Return the indicator with the ancestors of its labels; NaN, which nobody knows, implies nothing.
+
+        An ancestor is at least what its labels are: on where one of them is, the largest share of soft ones.
+        """
         if not len(self.child):
             return sparse.csr_array(Y)
+        if Y.dtype.kind == "f" and not (Y.data == 1.0).all():
+            return self._imply_numbers(Y)
         columns = sparse.csc_array(Y).astype(bool)
         rows = [columns.indices[columns.indptr[j] : columns.indptr[j + 1]] for j in range(self.n_columns)]
         # deepest first: by the time an edge is walked, its child has the rows of all labels below
@@ -246,6 +251,16 @@ class TreeColumns:
         indptr = np.concatenate([[0], np.cumsum([len(column) for column in rows])])
         ones = np.ones(indptr[-1], dtype=Y.dtype)
         return sparse.csc_array((ones, np.concatenate(rows), indptr), shape=Y.shape).tocsr()
+
+    def _imply_numbers(self, Y: sparse.csr_array) -> sparse.csr_array:
+        """Do so for targets with gaps or shares; a gap stays one unless a label below it is on."""
+        targets = Y.toarray()
+        is_unknown = np.isnan(targets)
+        targets[is_unknown] = 0.0
+        for child, parent in zip(self.child, self.parent, strict=True):
+            np.maximum(targets[:, parent], targets[:, child], out=targets[:, parent])
+        targets[is_unknown & (targets < 1.0)] = np.nan
+        return sparse.csr_array(targets)
 
     def raise_scores(self, scores: np.ndarray) -> np.ndarray:
         """Return scores in which no label is below one that lies under it."""

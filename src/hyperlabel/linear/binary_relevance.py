@@ -35,7 +35,7 @@ from hyperlabel.linear.label_features import (
 )
 from hyperlabel.linear.margins import fit_margins
 from hyperlabel.linear.per_label import fit_one_by_one, map_of_labels, score_labels, score_of_unknown
-from hyperlabel.linear.shared_ridge import fit_shared_ridge, fold_maps, follow_rows
+from hyperlabel.linear.shared_ridge import fit_shared_ridge, fits_memory, fold_maps, follow_rows
 from hyperlabel.metrics import get_scorer
 from hyperlabel.moments.auto_params import (
     ALPHA,
@@ -402,7 +402,7 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
             return
         if np.ndim(weight):
             path = RowGroups(X, WeightedEntries.of(Y, weights), solver=route)
-            self._set_coef([solve_groups(path, self.alpha_, squares=True)], route, counts, weight)
+            self._set_coef([solve_groups(path, self.alpha_, squares=True)], path.solver, counts, weight)
             return
         solve_options: Any = {"sample_weight": weights, "memory_limit": self.memory_limit, "tol": self.tol}
         squares = isinstance(self._threshold_rule(), str)
@@ -411,9 +411,15 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
 
     def _stored_route(self) -> str:
         """Return the route to a solution from `moments_`: by rows where these are stored and too wide."""
-        if not isinstance(self.moments_, StoredRows):
+        if not isinstance(rows := self.moments_, StoredRows):
             return "gram"
-        return self._choose_route(self.moments_.X)
+        route = self._choose_route(rows.X)
+        has_gaps = route == "gram" and np.isnan(rows.Y.data).any()
+        if has_gaps and not fits_memory(
+            self, rows.n_features, WeightedEntries.of(rows.Y, rows.sample_weight)
+        ):
+            return self.solver  # one pattern of gaps after the other
+        return route
 
     def _set_coef(self, blocks: Iterable[SolvedBlock], solver: str, counts: np.ndarray, weight: Any) -> None:
         """Set `coef_`, `intercept_` and `threshold_` from the solved blocks of labels, in order."""

@@ -34,7 +34,7 @@ def fit_shared_ridge(model: Any, rows: FitRows) -> None:
         )
     route: Any = model._choose_route(X)
     targets: Any = rows.Y if is_plain else rows.entries()
-    keeps_sums = route == "gram" and (is_plain or _fits_memory(model, X.shape[1], targets))
+    keeps_sums = route == "gram" and (is_plain or fits_memory(model, X.shape[1], targets))
     model.alpha_ = alphas[0]
     if rows.cv is not None:
         scorer = model._choose_scorer(len(alphas))
@@ -80,7 +80,8 @@ def fit_shared_ridge(model: Any, rows: FitRows) -> None:
         model._set_coef([solved_block], path.solver, path.counts, path.known)
 
 
-def _fits_memory(model: Any, n_features: int, entries: Any) -> bool:
+def fits_memory(model: Any, n_features: int, entries: Any) -> bool:
+    """Say whether moments of so many groups of labels fit the memory a model may use."""
     needed = grouped_bytes(n_features, entries.Y.shape[1], len(entries.groups()))
     return needed <= (KEPT_BYTES if model.memory_limit is None else model.memory_limit)
 
@@ -94,14 +95,14 @@ def follow_rows(model: Any, rows: FitRows) -> bool:
     is_fixed = model._threshold_rule() == model.threshold_ and (
         np.ndim(model.alpha) or model.alpha == model.alpha_
     )
-    moments = model.moments_.sums()
     if (
         not is_fixed
         or model.max_nonzero_coefs is not None
         or model.class_weight is not None
         or model.label_features is not None
+        or not rows.is_plain
         or model._stored_route() != "gram"
-        or not (rows.is_plain and isinstance(moments, RowMoments))
+        or not isinstance(moments := model.moments_.sums(), RowMoments)
         or not can_update_factor(model.moments_, rows.X, model.alpha_)
     ):
         return False

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from hyperlabel._base import MultiLabelClassifier
 from hyperlabel._known_labels import encode_like
 from hyperlabel._sklearn_compat import num_samples
-from hyperlabel._validation import check_targets
+from hyperlabel._validation import check_targets, target_check_options
 from hyperlabel.decision import proportional_thresholds
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.meta.label_trees import follow_tree
@@ -69,7 +69,7 @@ def update(
     model : fitted classifier or Pipeline
         Not changed.
     new : tuple (X, y), default=None
-        Rows to merge in, with the labels in the order they have after the changes.
+        Rows to merge in, with the labels in the order they have after the changes; NaN where nobody knows.
     forget : tuple (X, y), default=None
         Rows to take out, which must be among those fitted on; labels in the same order.
     add_labels, drop_labels : sequence of str
@@ -124,7 +124,8 @@ def _imply_ancestors(tuners: Sequence[ThresholdTuner], core: Any, y: Any) -> Any
     for tuner in tuners:
         if (tree := tuner._get_tree()) is not None:
             y = tuner._imply_sets(y)
-            Y = encode_like(y, core._layout, n_rows=num_samples(y))
+            check_options: Any = target_check_options(core)
+            Y = encode_like(y, core._layout, n_rows=num_samples(y), **check_options)
             y = tree.columns([str(name) for name in core.label_names_]).imply(Y)
     return y
 
@@ -135,7 +136,7 @@ def _change_rows(core: Any, entering: tuple[Any, Any] | None, leaving: tuple[Any
     elif leaving is not None:
         core.forget(*leaving)
     elif entering is not None:
-        check_targets(entering[1], n_rows=entering[0].shape[0], name="update")
+        check_targets(entering[1], n_rows=entering[0].shape[0], name="update", **target_check_options(core))
         core.partial_fit(*entering)
 
 
@@ -207,7 +208,8 @@ def _update_thresholds(tuner: ThresholdTuner, core: Any, entering: tuple[Any, An
     if begun.any():
         thresholds[begun] = 0.0
         if entering is not None:
-            Y, _ = check_targets(entering[1], n_rows=entering[0].shape[0])
+            check_options: Any = target_check_options(core)
+            Y, _ = check_targets(entering[1], n_rows=entering[0].shape[0], **check_options)
             scores = np.ascontiguousarray(core.decision_function(entering[0])[:, begun])
             thresholds[begun] = proportional_thresholds(scores, Y[:, begun])
     tuner.thresholds_ = thresholds

@@ -387,18 +387,20 @@ class MomentsModel(ABC):
         """Return the sums with one more label, on in the rows X only."""
         if isinstance(m, StoredRows):
             return m.with_label(None if X is None else check_features(self, X))
-        if isinstance(m, GroupedMoments):
-            raise ValueError("A label cannot be added to sums of labels with gaps or weights: fit anew.")
         cross, count, together = np.zeros(len(m.shift)), 0.0, np.zeros(len(m.sum_targets))
         if X is not None:
             rows = check_features(self, X)
             count = float(rows.shape[0])
             cross = np.asarray(rows.sum(axis=0)).ravel() - count * m.shift
-            if m.target_gram is not None:
+            if getattr(m, "target_gram", None) is not None:
                 if y is None:
                     raise ValueError("This model keeps label co-occurrence: give y, the rows' other labels.")
                 Y = encode_like(y, with_names(self._layout, names), n_rows=rows.shape[0])
                 together = np.asarray(Y.sum(axis=0)).ravel()
+        if isinstance(m, GroupedMoments):
+            if self._weights_of_classes() is not None:
+                raise ValueError("A label cannot be added to sums weighed by class_weight: fit anew.")
+            return m.with_label(cross, count)
         target_gram = (
             None
             if m.target_gram is None

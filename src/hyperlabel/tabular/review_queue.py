@@ -16,6 +16,7 @@ from hyperlabel.tabular.wording import closest_name, plural
 # what a line of a queue begins with; the columns that the model reads follow
 _QUEUE_COLUMNS = ("row", "question", "probability", "answer", "predicted", "labels")
 _NO_LABELS = ("-", "none")  # what a person writes for a row without labels
+Answers = dict[str, bool] | None  # to single questions about a row; None where all its labels are known
 _DO_NOT_KNOW = tuple(word for word in NO_LABEL if word not in _NO_LABELS)
 
 
@@ -134,28 +135,49 @@ def _name_rows(table_cells: Any, ids: str | None) -> list[str]:
 
 
 @contextmanager
-def answered_rows(path: str, columns: Any) -> Iterator[str]:
-    """Turn a queue into the rows whose whole label set a person wrote down; other files pass as they are."""
+def answered_rows(path: str, columns: Any) -> Iterator[tuple[str, list[Answers] | None]]:
+    """Turn a queue into the rows with an answer, and the answers of each; other files pass as they are.
+
+    A row whose whole label set a person wrote down has no answers (None) but its labels.
+    """
     if not _is_queue(path):
-        yield path
+        yield path, None
         return
     from hyperlabel.tabular.model_file import as_temporary
 
-    complete_rows, n_partial, n_open = _read_complete_rows(path, columns)
-    if not complete_rows:
+    table_rows, row_answers, n_untouched = _read_answered_rows(path, columns)
+    if not table_rows:
         raise ValueError(
-            f"{path} has no row to learn: fill in the column labels with all labels of a row (- for none). "
-            "The answer to one question leaves the other labels of its row unchecked."
+            f"{path} has no row to learn: answer its questions with yes or no, or fill in the column labels "
+            "with all labels of a row (- for none)."
         )
-    if n_partial or n_open:
-        n_asked = plural(len(complete_rows) + n_partial + n_open, "row")
+    n_partial = sum(answers is not None for answers in row_answers)
+    if n_partial or n_untouched:
         warnings.warn(
-            f"{path}: {len(complete_rows)} of {n_asked} have all their labels in the column labels. Left "
-            f"out: {n_partial} with answers to single questions only, {n_open} untouched.",
+            f"{path}: {len(table_rows) - n_partial} of {plural(len(table_rows) + n_untouched, 'row')} have "
+            f"all their labels in the column labels. Of {n_partial} only the answers are learned, the other "
+            f"labels stay unknown. Left out: {n_untouched} untouched.",
             stacklevel=2,
         )
-    with as_temporary("\n".join(json.dumps(row) for row in complete_rows).encode(), ".jsonl") as jsonl_path:
-        yield jsonl_path
+    with as_temporary("\n".join(json.dumps(row) for row in table_rows).encode(), ".jsonl") as jsonl_path:
+        yield jsonl_path, row_answers
+
+
+def answered_entries(Y: Any, row_answers: list[Answers], label_names: list[str]) -> Any:
+    """Return the labels of the rows of a queue, NaN where a row has answers but none to that label."""
+    import numpy as np
+    from scipy import sparse
+
+    column_of_name = {name: j for j, name in enumerate(label_names)}
+    targets = sparse.csr_array(Y).toarray().astype(float)
+    for i, answers in enumerate(row_answers):
+        if answers is not None:
+            targets[i] = np.nan
+            for question, is_yes in answers.items():
+                if question not in column_of_name:
+                    raise ValueError(f"The model has no label {question!r}, which the answers are about.")
+                targets[i, column_of_name[question]] = is_yes
+    return sparse.csr_array(targets)
 
 
 def _is_queue(path: str) -> bool:
@@ -165,10 +187,11 @@ def _is_queue(path: str) -> bool:
         return tuple(next(csv.reader(file), []))[: len(_QUEUE_COLUMNS)] == _QUEUE_COLUMNS
 
 
-def _read_complete_rows(path: str, columns: Any) -> tuple[list[dict[str, Any]], int, int]:
-    """Return the rows with a whole label set; count those with an answer only, and those with nothing."""
-    complete: dict[str, tuple[dict[str, Any], set[str]]] = {}
+def _read_answered_rows(path: str, columns: Any) -> tuple[list[dict[str, Any]], list[Answers], int]:
+    """Return the rows with labels or answers, the answers (None: it has labels), and how many have neither."""
+    complete: dict[str, set[str]] = {}
     answers: dict[str, dict[str, bool]] = {}
+    row_inputs: dict[str, dict[str, Any]] = {}
     with open(path, encoding="utf-8-sig", newline="") as file:
         header, *queue_lines = filter(None, csv.reader(file))
     for queue_line in queue_lines:
@@ -177,26 +200,26 @@ def _read_complete_rows(path: str, columns: Any) -> tuple[list[dict[str, Any]], 
         if labels_cell.lower() in _DO_NOT_KNOW:
             labels_cell = ""
         row_answers = answers.setdefault(row, {})
+        inputs = zip(header[len(_QUEUE_COLUMNS) :], queue_line[len(_QUEUE_COLUMNS) :], strict=False)
+        row_inputs.setdefault(row, dict(inputs))
         if answer := queue_fields.get("answer", "").strip():
             row_answers[queue_fields["question"]] = _read_answer(answer, f"{path}, row {row}")
         if not labels_cell:
             continue
         label_set = _read_label_set(labels_cell, columns, f"{path}, row {row}")
-        inputs = dict(zip(header[len(_QUEUE_COLUMNS) :], queue_line[len(_QUEUE_COLUMNS) :], strict=False))
-        if complete.setdefault(row, (inputs, label_set))[1] != label_set:
+        if complete.setdefault(row, label_set) != label_set:
             raise ValueError(f"{path}, row {row}: two lines of the column labels say different things.")
-    for row, (_, label_set) in complete.items():
+    for row, label_set in complete.items():
         for question, is_yes in answers[row].items():
             if is_yes != (question in label_set):
                 answer_word = "yes" if is_yes else "no"
                 raise ValueError(
                     f"{path}, row {row}: {question!r} is answered {answer_word}, but not so in labels."
                 )
-    n_partial = sum(bool(row_answers) for row, row_answers in answers.items() if row not in complete)
-    complete_rows = [
-        inputs | _write_label_cells(label_set, columns) for inputs, label_set in complete.values()
-    ]
-    return complete_rows, n_partial, len(answers) - len(complete) - n_partial
+    learned = [row for row, row_answers in answers.items() if row in complete or row_answers]
+    table_rows = [row_inputs[row] | _write_label_cells(complete.get(row, set()), columns) for row in learned]
+    entry_answers = [None if row in complete else answers[row] for row in learned]
+    return table_rows, entry_answers, len(answers) - len(learned)
 
 
 def _read_answer(answer: str, where: str) -> bool:

@@ -52,7 +52,7 @@ def update(
     Equal to a fit on all rows at once, with the words and λ of the first fit; thresholds are kept. The file
     changes only once everything has worked: the rows of every file are forgotten, or none; a second update
     of it waits for the first. Labels change first, so NEW uses the new names. NEW may be a queue of predict
-    --review: it learns the rows whose column labels is filled in, and no other.
+    --review: where the column labels is filled in it learns the whole row, elsewhere the answers alone.
     """
     need_model(model)
     need_data(new, *leaving)
@@ -185,12 +185,12 @@ def _read_change(
     from dataclasses import replace
 
     from hyperlabel.tabular.model_file import aligned_labels, read_rows
-    from hyperlabel.tabular.review_queue import answered_rows
+    from hyperlabel.tabular.review_queue import answered_entries, answered_rows
 
     columns = file.columns
     if columns.labels:
         columns = replace(columns, labels=label_names)
-    with answered_rows(path, columns) as answers_path:
+    with answered_rows(path, columns) as (answers_path, row_answers):
         change_table = read_rows(answers_path, columns, labelled=True, vectors=vector_files[path])
     if renames:  # a file may still use the old names
         renamed_labels = [renames.get(name, name) for name in change_table.label_names]
@@ -200,6 +200,12 @@ def _read_change(
     new_labels = _select_new_labels(path, unknown_labels, columns.left_out, other_labels)
     if new_labels:
         Y, _ = aligned_labels(change_table, [*label_names, *new_labels], normalise=columns.normalise)
+    if row_answers is not None:  # a queue names the labels as the model did when it was written
+        row_answers = [
+            answers and {renames.get(q, q): yes for q, yes in answers.items() if q not in dropped}
+            for answers in row_answers
+        ]
+        Y = answered_entries(Y, row_answers, [*label_names, *new_labels])
     return (columns.inputs(change_table), Y), new_labels
 
 

@@ -184,8 +184,11 @@ def _make_label_uri(label: str) -> str:
     return label if is_uri else "urn:hyperlabel:" + quote(label, safe="", errors="surrogatepass")
 
 
-def _read_indexed_documents(body: Any, label_names: list[str]) -> tuple[list[Any], list[list[str]]]:
-    """Read documents with their subjects: each must have both, for what is acknowledged is learned."""
+def _read_indexed_documents(body: Any, label_names: list[str]) -> tuple[list[Any], list[Any]]:
+    """Read documents, each with all its subjects or with answers about single ones.
+
+    Each must have either, for what is acknowledged is learned.
+    """
     label_of_uri = {_make_label_uri(name): name for name in label_names} | {
         name: name for name in label_names
     }
@@ -193,17 +196,30 @@ def _read_indexed_documents(body: Any, label_names: list[str]) -> tuple[list[Any
         if not isinstance(body, list):
             raise TypeError
         for i, document in enumerate(body):
-            if "subjects" not in document.keys():  # noqa: SIM118 - a text is no document
-                raise Refused(400, f"Document {i} has no subjects; [] says that it carries no label.")
+            if ("subjects" in document) == ("answers" in document):
+                raise Refused(
+                    400,
+                    f"Document {i} must have subjects ([] says that it carries no label) or answers, "
+                    "not both.",
+                )
         rows = [_content_of(document) for document in body]
         if any(row is None for row in rows):
             raise TypeError
-        subjects_by_document = [[s.get("uri", s.get("label")) for s in d["subjects"]] for d in body]
-        return rows, [[label_of_uri[uri] for uri in subjects] for subjects in subjects_by_document]
+        return rows, [_read_labels(document, label_of_uri) for document in body]
     except (TypeError, AttributeError):
         raise Refused(400, 'The body must be [{"text": "…", "subjects": [{"uri": "…"}]}, …].') from None
     except KeyError:
         raise Refused(400, "A subject is no label of the model: see hyperlabel update --add-label.") from None
+
+
+def _read_labels(document: dict[str, Any], label_of_uri: dict[str, str]) -> list[str] | dict[str, bool]:
+    """Return all labels of a document, or which of the labels that were asked about it carries."""
+    if "subjects" in document:
+        return [label_of_uri[subject.get("uri", subject.get("label"))] for subject in document["subjects"]]
+    answers = {label_of_uri[uri]: is_on for uri, is_on in document["answers"].items()}
+    if not answers or not all(isinstance(is_on, bool) for is_on in answers.values()):
+        raise Refused(400, 'answers must be {"label": true, …}: true or false for at least one label.')
+    return answers
 
 
 # -- requests in, problems out

@@ -23,7 +23,7 @@ from hyperlabel.tabular.model_file import (
     with_columns,
 )
 from hyperlabel.tabular.pipeline import plain_feature
-from hyperlabel.tabular.review_queue import review_probabilities
+from hyperlabel.tabular.review_queue import answered_entries, review_probabilities
 
 
 class ServedModel:
@@ -94,13 +94,18 @@ class ServedModel:
                 feature["name"] = plain_feature(feature["name"], self._columns.text)
         return explanations
 
-    def learn(self, documents: list[Document], labels: list[list[str]]) -> None:
-        """Learn documents; the file is on disk before the answers change."""
+    def learn(self, documents: list[Document], labels: list[list[str] | dict[str, bool]]) -> None:
+        """Learn documents; the file is on disk before the answers change.
+
+        Labels are all that a document carries, or answers about some, and then the others stay unknown.
+        """
         from hyperlabel.meta import update
         from hyperlabel.tabular.fit_rows import change_hashes
 
         rows = make_inputs(self._columns, documents)
-        Y = [[int(label_name in row_labels) for label_name in self.label_names] for row_labels in labels]
+        label_sets = [[name in row_labels for name in self.label_names] for row_labels in labels]
+        answers = [row_labels if isinstance(row_labels, dict) else None for row_labels in labels]
+        Y = answered_entries(label_sets, answers, self.label_names)
         with locked(self.path, lambda: None) as lock:
             file = self.file
             if self.file_stamp != lock.stamp:  # another process has changed it meanwhile

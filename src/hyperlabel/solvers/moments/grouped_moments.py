@@ -203,6 +203,20 @@ class GroupedMoments:
             groups.append(_select(self.groups[group], places))
         return GroupedMoments(groups, group_of, _select(self.overall, np.append(chosen, k + chosen)))
 
+    def with_label(self, cross: np.ndarray, count: float) -> GroupedMoments:
+        """Return the sums with one more label, known of all samples; `cross`, `count`: of its positives."""
+        sums, k = self.overall, len(self.group_of)
+        label_sums = replace(
+            _select(sums, np.zeros(0, dtype=np.int64)), cross=cross[:, None], sum_targets=np.array([count])
+        )
+        overall = replace(
+            sums.copy(),
+            cross=np.column_stack([sums.cross[:, :k], cross, sums.cross[:, k:], sums.sum_x]),
+            sum_targets=np.concatenate([sums.sum_targets[:k], [count], sums.sum_targets[k:], [sums.weight]]),
+        )
+        group_of = np.append(self.group_of, len(self.groups))
+        return GroupedMoments([*[group.copy() for group in self.groups], label_sums], group_of, overall)
+
     def check_shapes(self, n_labels: int) -> None:
         """Refuse sums whose parts do not belong together, as a file might hold."""
         d, group_of = self.n_features, np.asarray(self.group_of)
