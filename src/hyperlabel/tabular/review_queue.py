@@ -188,7 +188,7 @@ def _is_queue(path: str) -> bool:
 
 
 def _read_answered_rows(path: str, columns: Any) -> tuple[list[dict[str, Any]], list[Answers], int]:
-    """Return the rows with labels or answers, the answers (None: it has labels), and how many have neither."""
+    """Return rows with labels or answers, the answers (None: it has labels), and how many have neither."""
     complete: dict[str, set[str]] = {}
     answers: dict[str, dict[str, bool]] = {}
     row_inputs: dict[str, dict[str, Any]] = {}
