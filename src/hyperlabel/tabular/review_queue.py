@@ -209,6 +209,17 @@ def _read_answered_rows(path: str, columns: Any) -> tuple[list[dict[str, Any]], 
         label_set = _read_label_set(labels_cell, columns, f"{path}, row {row}")
         if complete.setdefault(row, label_set) != label_set:
             raise ValueError(f"{path}, row {row}: two lines of the column labels say different things.")
+    _refuse_contradictions(complete, answers, path)
+    learned = [row for row, row_answers in answers.items() if row in complete or row_answers]
+    table_rows = [row_inputs[row] | _write_label_cells(complete.get(row, set()), columns) for row in learned]
+    entry_answers = [None if row in complete else answers[row] for row in learned]
+    return table_rows, entry_answers, len(answers) - len(learned)
+
+
+def _refuse_contradictions(
+    complete: dict[str, set[str]], answers: dict[str, dict[str, bool]], path: str
+) -> None:
+    """Refuse a row whose label set says something else than an answer to a question about it."""
     for row, label_set in complete.items():
         for question, is_yes in answers[row].items():
             if is_yes != (question in label_set):
@@ -216,10 +227,6 @@ def _read_answered_rows(path: str, columns: Any) -> tuple[list[dict[str, Any]], 
                 raise ValueError(
                     f"{path}, row {row}: {question!r} is answered {answer_word}, but not so in labels."
                 )
-    learned = [row for row, row_answers in answers.items() if row in complete or row_answers]
-    table_rows = [row_inputs[row] | _write_label_cells(complete.get(row, set()), columns) for row in learned]
-    entry_answers = [None if row in complete else answers[row] for row in learned]
-    return table_rows, entry_answers, len(answers) - len(learned)
 
 
 def _read_answer(answer: str, where: str) -> bool:
