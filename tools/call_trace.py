@@ -25,8 +25,8 @@ DRAWING = ROOT / "docs" / "architecture.svg"
 # Most turns that a journey may take, by the beginning of its name.
 MOST_TURNS = {
     "BinaryRelevance": 7,
-    "HypergraphSpectral": 9,
-    "PLST": 23,
+    "HypergraphSpectral": 5,
+    "PLST": 14,
     "ThresholdTuner": 77,
     "RankSVM": 96,
     "AutoMultiLabel": 2850,

@@ -82,9 +82,11 @@ class MultiLabelClassifier(ClassifierMixin, DocumentedEstimator, ABC):
 
     # -- for subclasses -------------------------------------------------------------------------
 
-    def _check_fit(self, X: Any, y: Any, *, min_samples: int = 1) -> tuple[Any, sparse.csr_array]:
-        """Let (X, y) in through validation and remember how y looked."""
-        X, Y, layout = check_fit(self, X, y, min_samples=min_samples)
+    def _check_fit(
+        self, X: Any, y: Any, *, min_samples: int = 1, **options: bool
+    ) -> tuple[Any, sparse.csr_array]:
+        """Let (X, y) in through validation and remember how y looked; `options` as in `check_fit`."""
+        X, Y, layout = check_fit(self, X, y, min_samples=min_samples, **options)
         counts, known_rows = label_counts(Y, None)
         self._set_targets(layout, counts=counts, n_rows=known_rows)
         return X, Y

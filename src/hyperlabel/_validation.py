@@ -83,20 +83,17 @@ def checked_indicator(Y: sparse.csr_array) -> CheckedTargets:
 
 
 def check_fit(
-    estimator: Any, X: Any, y: Any, *, min_samples: int = 1
+    estimator: Any, X: Any, y: Any, *, min_samples: int = 1, **options: bool
 ) -> tuple[Any, sparse.csr_array, TargetLayout]:
     """Validate training data; return X, the indicator Y as ``csr_array`` and the layout of y.
 
+    `options` are those of `check_targets`; without any they are what the estimator says that it takes.
     Sets ``n_features_in_`` and ``feature_names_in_`` on the estimator.
     """
     X = check_features(estimator, X, reset=True, min_samples=min_samples)
-    if isinstance(y, CheckedTargets):
-        _refuse_values(y.Y.data, type(estimator).__name__, **target_check_options(estimator))
-        return X, y.Y, y.layout
-    Y, layout = check_targets(
-        y, n_rows=X.shape[0], name=type(estimator).__name__, **target_check_options(estimator)
-    )
-    return X, Y, layout
+    options = options or target_check_options(estimator)
+    targets = read_targets(y, n_rows=X.shape[0], name=type(estimator).__name__, **options)
+    return X, targets.Y, targets.layout
 
 
 def target_check_options(estimator: Any) -> dict[str, bool]:

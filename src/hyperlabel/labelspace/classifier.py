@@ -122,7 +122,8 @@ class EncodedClassifier(MultiLabelClassifier, MomentsModel):
             encoder.set_params(n_components=None)
         for estimator in (self, encoder):
             check_params(estimator)
-        X, Y = known_part(*self._check_fit(X, y))
+        takes_shares = isinstance(encoder, AffineEncoder) and not chooses
+        X, Y = known_part(*self._check_fit(X, y, missing=takes_shares, soft=takes_shares))
         has_unknown = bool(np.isnan(Y.data).any())
         if has_unknown:
             self._unknown_labels_, self._unknown_share_ = find_unknown_labels(Y)

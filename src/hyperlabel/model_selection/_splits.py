@@ -35,7 +35,7 @@ class StratifiedSplitter(BaseCrossValidator, ABC):
 
     @abstractmethod
     def deal(self, Y: sparse.csr_array, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the training and test rows of each split of a validated indicator."""
+        """Return the training and test rows of each split of a validated indicator."""
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the training and test rows of each split.
@@ -84,8 +84,8 @@ class _Folds(StratifiedSplitter):
 
     def deal(self, Y: sparse.csr_array, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         fold_of_row = self._fold_of_row(Y, groups)
-        for f in range(self.n_splits):
-            yield np.flatnonzero(fold_of_row != f), np.flatnonzero(fold_of_row == f)
+        folds = range(self.n_splits)
+        return iter([(np.flatnonzero(fold_of_row != f), np.flatnonzero(fold_of_row == f)) for f in folds])
 
 
 class IterativeStratifiedKFold(_Folds):

@@ -6,9 +6,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.model_selection import check_cv
 
-from hyperlabel._missing_labels import harden, split_missing
+from hyperlabel._missing_labels import harden, rows_with_known_labels, split_missing
 from hyperlabel._validation import number_groups
-from hyperlabel.metrics.validation import Truth
 from hyperlabel.model_selection._splits import (
     IterativeStratifiedGroupKFold,
     IterativeStratifiedKFold,
@@ -96,21 +95,26 @@ def make_folds(
     [[0, 2], [1, 3]]
     """
     cv = default if cv is None else cv
-    rows = Truth.of_targets(Y).rows_known if is_number(cv) else None
-    if rows is not None:  # a row without a known label is tested nowhere, and moves no other row
+    deals_rows, rows, hard, known = is_number(cv), None, Y, Y
+    if not (Y.data == 1.0).all():  # shares, and labels nobody knows
+        hard = harden(Y)
+        rows, known = rows_with_known_labels(hard), split_missing(hard)[0]
+    if (
+        deals_rows and rows is not None
+    ):  # a row without a known label is tested nowhere, and moves no other row
         unknown_rows = np.setdiff1d(np.arange(Y.shape[0]), rows)
         known_groups = None if groups is None else np.asarray(groups)[rows]
         options: Any = {"default": default, "at_most_rows": at_most_rows, "shuffle": shuffle}
-        known_folds = make_folds(cv, Y[rows], known_groups, random_state=random_state, **options)
+        known_folds = make_folds(cv, hard[rows], known_groups, random_state=random_state, **options)
         return [(np.sort(np.r_[rows[train], unknown_rows]), rows[test]) for train, test in known_folds]
-    if at_most_rows and is_number(cv):
+    if at_most_rows and deals_rows:
         n_units = count_units(Y.shape[0], groups)
         cv = min(int(cv), n_units) if n_units > 1 else cv
-    options = {"shuffle": shuffle, "random_state": random_state} if is_number(cv) else {}
-    y, Y = Y if y is None else y, split_missing(harden(Y))[0]
+    options = {"shuffle": shuffle, "random_state": random_state} if deals_rows else {}
+    y = hard if y is None else y
     splitter = make_splitter(cv, groups, y, **options)
     if isinstance(splitter, StratifiedSplitter):
-        return list(splitter.deal(Y, groups))
+        return list(splitter.deal(known, groups))
     X = np.arange(Y.shape[0])[:, None] if X is None else X
     grouping = {} if groups is None else {"groups": groups}
     return [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, **grouping)]

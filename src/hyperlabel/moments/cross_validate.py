@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._base import place_constant_labels
-from hyperlabel._missing_labels import constant_labels, harden, label_counts, unknown_score
+from hyperlabel._missing_labels import constant_labels, label_counts, unknown_score
 from hyperlabel._tables import Results
 from hyperlabel._validation import TargetLayout
 from hyperlabel.metrics.scorers import score_known
@@ -61,7 +61,7 @@ class Folds:
         loo = isinstance(cv, str)
         if loo and not (closed_form and cv == "loo"):
             raise ValueError(f"cv={cv!r} is not possible here: give a number of folds or a splitter.")
-        splits = [(all_rows, all_rows)] if loo else make_folds(cv, harden(Y), groups)
+        splits = [(all_rows, all_rows)] if loo else make_folds(cv, Y, groups)
         self.splits = [(train, test) for train, test in splits if len(test)]
         trains = [train for train, _ in self.splits]
         if summed is None:  # side by side: sums of all rows, of a fold and of the rest, and a factorisation

@@ -204,9 +204,9 @@ class LabelProjection(ScanningModel, Projection):
     # -- rows in memory -----------------------------------------------------------------------------
 
     def _check_fit(self, X: Any, y: Any, *, min_samples: int = 1) -> tuple[Any, sparse.csr_array]:
-        X, Y, layout = check_fit(self, X, y, min_samples=min_samples)
-        self._set_targets(layout, counts=None, n_rows=X.shape[0])
-        self._dtype = X.dtype
+        options = {"missing": self._accepts_missing_labels, "soft": True}
+        X, Y, layout = check_fit(self, X, y, min_samples=min_samples, **options)
+        self._layout, self.label_names_, self._dtype = layout, layout.label_names, X.dtype
         return X, Y
 
     def _set_targets(self, layout: TargetLayout, *, counts: Any, n_rows: float) -> None:
