@@ -99,14 +99,9 @@ def make_folds(
     if not (Y.data == 1.0).all():  # shares, and labels nobody knows
         hard = harden(Y)
         rows, known = rows_with_known_labels(hard), split_missing(hard)[0]
-    if (
-        deals_rows and rows is not None
-    ):  # a row without a known label is tested nowhere, and moves no other row
-        unknown_rows = np.setdiff1d(np.arange(Y.shape[0]), rows)
-        known_groups = None if groups is None else np.asarray(groups)[rows]
-        options: Any = {"default": default, "at_most_rows": at_most_rows, "shuffle": shuffle}
-        known_folds = make_folds(cv, hard[rows], known_groups, random_state=random_state, **options)
-        return [(np.sort(np.r_[rows[train], unknown_rows]), rows[test]) for train, test in known_folds]
+    if deals_rows and rows is not None:
+        options: Any = {"at_most_rows": at_most_rows, "shuffle": shuffle, "random_state": random_state}
+        return _make_known_folds(cv, hard, rows, groups, **options)
     if at_most_rows and deals_rows:
         n_units = count_units(Y.shape[0], groups)
         cv = min(int(cv), n_units) if n_units > 1 else cv
@@ -118,6 +113,16 @@ def make_folds(
     X = np.arange(Y.shape[0])[:, None] if X is None else X
     grouping = {} if groups is None else {"groups": groups}
     return [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, **grouping)]
+
+
+def _make_known_folds(
+    cv: Any, Y: sparse.csr_array, rows: np.ndarray, groups: Any, **options: Any
+) -> list[Split]:
+    """Deal the rows with a known label; the others are tested nowhere, and move no other row."""
+    unknown_rows = np.setdiff1d(np.arange(Y.shape[0]), rows)
+    known_groups = None if groups is None else np.asarray(groups)[rows]
+    known_folds = make_folds(cv, Y[rows], known_groups, **options)
+    return [(np.sort(np.r_[rows[train], unknown_rows]), rows[test]) for train, test in known_folds]
 
 
 def count_units(n_rows: int, groups: Any = None) -> int:
