@@ -52,6 +52,25 @@ def test_against_definitions(seed, ties, sparse_y):
     np.testing.assert_allclose(hm.roc_auc_score(truth, s, average=None), brute_auc(y, s), rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_the_short_ways_equal_those_of_all_measures_together(dtype, missing):
+    """Ranking loss by bisection and P@k by a mark, beside sorted rows: ties and ±inf too."""
+    rng = np.random.default_rng(5)
+    for n_labels in (1, 2, 3, 7, 8, 9, 33):
+        scores = rng.integers(0, 4, (60, n_labels)).astype(dtype)
+        scores[rng.random(scores.shape) < 0.2] = np.inf
+        scores[rng.random(scores.shape) < 0.2] = -np.inf
+        truth = (rng.random(scores.shape) < 0.4).astype(float)
+        truth[:, 0] = 1  # `evaluate` leaves rows without labels out of P@k
+        truth[rng.random(truth.shape) < missing] = np.nan
+        truth = truth[np.nansum(truth, axis=1) > 0]
+        scores = scores[: len(truth)]
+        together = hm.evaluate(truth, y_score=scores, ks=(1,))
+        np.testing.assert_equal(hm.ranking_loss(truth, scores), together["ranking_loss"])
+        assert hm.precision_at_k(truth, scores, k=1) == together["precision_at_1"]
+
+
 def test_weights_repeat_rows():
     y, s = data(3)
     w = np.random.default_rng(4).integers(0, 3, len(y))

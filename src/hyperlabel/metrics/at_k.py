@@ -4,9 +4,18 @@ from typing import Any
 
 import numpy as np
 
+from hyperlabel._topk import select_top
 from hyperlabel._validation import check_targets
 from hyperlabel.metrics.ranking import RankedRows, ranked_blocks
-from hyperlabel.metrics.validation import Truth, mean_where_defined, read_scored, with_shared_arguments
+from hyperlabel.metrics.validation import (
+    TopK,
+    Truth,
+    bounded_blocks,
+    mean_where_defined,
+    read_scored,
+    row_entries,
+    with_shared_arguments,
+)
 
 
 @with_shared_arguments
@@ -27,7 +36,15 @@ def precision_at_k(y_true: Any, y_score: Any, *, k: int = 5, sample_weight: Any 
     >>> precision_at_k([[1, 0, 1], [0, 0, 1]], [[0.9, 0.1, 0.8], [0.9, 0.1, 0.8]], k=2)
     0.75
     """
-    return _mean_at_k(y_true, y_score, k, sample_weight, lambda block: hits_at(block, k) / k)
+    truth, scores, weights = read_scored(y_true, y_score, sample_weight)
+    if isinstance(scores, TopK) or truth.missing is not None:
+        hit_counts = [hits_at(block, k) for block in ranked_blocks(truth, scores, depth=k)]
+    else:
+        blocks = bounded_blocks(*truth.shape)
+        hit_counts = [
+            _count_hits(*row_entries(truth.Y, rows), select_top(scores[rows], k)) for rows in blocks
+        ]
+    return mean_where_defined(np.concatenate(hit_counts) / k, weights)
 
 
 @with_shared_arguments
@@ -149,6 +166,13 @@ def hits_at(block: RankedRows, k: int) -> np.ndarray:
     if not 1 <= k <= block.hits.shape[1]:
         raise ValueError(f"k must be between 1 and the length of the lists ({block.hits.shape[1]}), got {k}.")
     return block.hits[:, :k].sum(axis=1)
+
+
+def _count_hits(n_relevant: np.ndarray, labels: np.ndarray, is_selected: np.ndarray) -> np.ndarray:
+    """Count the relevant labels of each row among those marked."""
+    row_start = np.repeat(np.arange(0, is_selected.size, is_selected.shape[1]), n_relevant)
+    hits_so_far = np.cumsum(np.append(0, is_selected.ravel().take(row_start + labels)))
+    return np.diff(hits_so_far[np.append(0, np.cumsum(n_relevant))])
 
 
 def ndcg_rows(block: RankedRows, k: int) -> np.ndarray:

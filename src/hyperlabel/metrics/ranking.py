@@ -19,6 +19,7 @@ from hyperlabel.metrics.validation import (
     mean_over_labels,
     mean_where_defined,
     read_scored,
+    row_entries,
     weighted_mean,
     with_shared_arguments,
 )
@@ -60,7 +61,7 @@ def ranked_blocks(
             values = np.where(counted, np.maximum(values, np.finfo(values.dtype).min), -np.inf)
         if indices is None and depth is not None:
             indices, values = top_k(values, depth)
-            hits = contains_columns(Y, indices)
+            hits = np.take_along_axis(Y.toarray() > 0, indices, axis=1)
             counted = None if counted is None else np.take_along_axis(counted, indices, axis=1)
         else:
             order, values = _sort_best_first(values)
@@ -144,6 +145,49 @@ def _rank_rows(y_true: Any, y_score: Any, sample_weight: Any) -> tuple[list[np.n
     return [np.concatenate(measure_blocks) for measure_blocks in zip(*block_measures, strict=True)], weights
 
 
+def _loss_of_rows(truth: Truth, scores: np.ndarray, n_known: np.ndarray, rows: slice) -> np.ndarray:
+    """Ranking loss of each row from the mean ranks of its relevant labels; NaN for a row without pairs.
+
+    m labels of mean ranks r (from 0, ties share theirs) are below Σr − m(m−1)/2 others, ties counted half.
+    """
+    if truth.missing is not None:  # what nobody knows goes last, below even a label scored -inf
+        is_missing, lowest = truth.missing[rows].toarray(), np.finfo(scores.dtype).min
+        scores = np.where(is_missing, -np.inf, np.maximum(scores, lowest))
+    n, n_labels = scores.shape
+    n_relevant, labels = row_entries(truth.Y, rows)
+    row_index = np.repeat(np.arange(n), n_relevant)
+    row_start = n_labels * row_index
+    hit_scores = scores.ravel().take(row_start + labels)
+    sorted_scores = np.sort(scores, axis=1).ravel()
+    n_below = _count_below(sorted_scores, row_start, hit_scores, n_labels)
+    n_up_to = n_below + 1
+    is_tied = sorted_scores[row_start + np.minimum(n_up_to, n_labels - 1)] == hit_scores
+    tied = np.flatnonzero(is_tied & (n_up_to < n_labels))
+    n_up_to[tied] = _count_below(
+        sorted_scores, row_start[tied], hit_scores[tied], n_labels, is_below=np.less_equal
+    )
+    mean_rank = n_labels - (n_below + n_up_to + 1) / 2
+    wrong_pairs = np.bincount(row_index, mean_rank, n) - n_relevant * (n_relevant - 1) / 2
+    n_pairs = n_relevant.astype(np.float64) * (n_known - n_relevant)
+    return np.divide(wrong_pairs, n_pairs, out=np.full(n, np.nan), where=n_pairs > 0)
+
+
+def _count_below(
+    sorted_scores: np.ndarray,
+    row_start: np.ndarray,
+    values: np.ndarray,
+    n_labels: int,
+    is_below: np.ufunc = np.less,
+) -> np.ndarray:
+    """Count the scores of a sorted row below a value, by bisection for all values at once."""
+    step = 1 << (n_labels.bit_length() - 1)
+    n_below = np.where(is_below(sorted_scores.take(row_start + (step - 1)), values), n_labels - step, 0)
+    while step > 1:
+        step //= 2
+        n_below += step * is_below(sorted_scores.take(row_start + n_below + (step - 1)), values)
+    return n_below + is_below(sorted_scores.take(row_start + n_below), values)
+
+
 @with_shared_arguments
 def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """Share of (relevant, irrelevant) label pairs of a row in the wrong order, mean over rows.
@@ -173,7 +217,12 @@ def ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> flo
     >>> ranking_loss([[1, 0, 0], [0, 0, 0]], [[0.5, 0.5, 0.9], [1, 2, 3]])  # one wrong pair, one tie
     0.75
     """
-    (loss, _, _), weights = _rank_rows(y_true, y_score, sample_weight)
+    truth, scores, weights = read_scored(y_true, y_score, sample_weight)
+    if isinstance(scores, TopK):
+        loss = np.concatenate([rank_measures(block)[0] for block in ranked_blocks(truth, scores)])
+    else:
+        n_known, blocks = truth.n_known(axis=1), bounded_blocks(*truth.shape)
+        loss = np.concatenate([_loss_of_rows(truth, scores[rows], n_known[rows], rows) for rows in blocks])
     return mean_where_defined(loss, weights)
 
 

@@ -268,6 +268,12 @@ def bounded_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     return gen_batches(n_rows, max(1, BLOCK_ENTRIES // max(1, n_columns)))
 
 
+def row_entries(Y: sparse.csr_array, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of stored entries of some rows and their columns, without a copy."""
+    ends = Y.indptr[rows.start : rows.stop + 1]
+    return np.diff(ends), Y.indices[ends[0] : ends[-1]]
+
+
 def contains_columns(A: sparse.csr_array, indices: np.ndarray) -> np.ndarray:
     """Say which of the columns listed for each row are stored in that row of A."""
     n, n_columns = A.shape
