@@ -1,0 +1,306 @@
+"""Which rule of AutoMultiLabel is best on sets that had no part in choosing it?
+
+Rules choose and blend candidates whose scores `benchmarks.rule_cache` kept. Everything a rule does (choosing,
+calibrating, weights, thresholds) reads out-of-fold scores of the training rows; its value is measured on the
+held-out rows of each split. Gains are against the rule that stands, in points (×100), a fall of ranking loss
+counting as a gain; they are means over splits, then over sets, with the standard error over sets. The last
+row of a column takes, for each set, the rule that is best on the *other* sets: what choosing rules gains.
+
+Run: OMP_NUM_THREADS=1 python -m benchmarks.quality_rules FOLDER [--measures f1_macro …]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import optimize, sparse
+from scipy.special import expit, log_expit
+
+from benchmarks.rule_cache import ANY
+from hyperlabel import BinaryRelevance
+from hyperlabel._validation import checked_indicator
+from hyperlabel.decision import per_label_thresholds
+from hyperlabel.meta.candidate_selection import RULES, MemberCalibrator, Selector
+from hyperlabel.meta.portfolio import PORTFOLIO, CandidateRun, Task
+from hyperlabel.metrics import get_scorer
+from hyperlabel.metrics.scorers import score_known
+
+KIND = {"ranking_loss": "ranking_loss", "f1_macro": "f1_macro", "f1_micro": "f1_macro"}
+MEASURES = ("ranking_loss", "ndcg_at_5", "precision_at_1", "f1_micro", "f1_macro")
+STANDING = tuple(candidate.name for candidate in PORTFOLIO)
+PEERS = ("linear-svm", "logistic", "random-forest", "chain-ensemble", "mlknn")
+SMALL = 1e-6
+
+
+class NotLinear:
+    """Stands for a model whose scores are not linear in the samples."""
+
+    steps = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A candidate run of the cache with its scores of the held-out rows."""
+
+    run: CandidateRun
+    held_out: np.ndarray
+    rows: str
+    chosen_rows: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One split of the cache, for one measure."""
+
+    entries: list[Entry]
+    Y: sparse.csr_array
+    T: sparse.csr_array
+    selector: Selector
+    measure: str
+    judged: dict[int, Any] = field(default_factory=dict)  # fold values of single candidates
+
+    def one(self, index: int, entry: Entry) -> Any:
+        """Return the fold scores of one candidate, judged once for all rules."""
+        if id(entry) not in self.judged:
+            self.judged[id(entry)] = self.selector.one(0, entry.run)
+        return replace(self.judged[id(entry)], members=(index,))
+
+    @classmethod
+    def load(cls, path: Path, measure: str) -> Split:
+        with np.load(path, allow_pickle=False) as kept:
+            arrays = {key: kept[key] for key in kept.files}
+        Y, T = (sparse.csr_array(arrays[key].astype(float)) for key in "YT")
+        folds = arrays["folds"]
+        splits = [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in np.unique(folds)]
+        X = np.zeros((Y.shape[0], 1))
+        X = sparse.csr_array(X) if arrays["sparse"] else X
+        task = Task(X, Y, checked_indicator(Y).layout, splits, None, None, 0)
+        ranks = not measure.startswith("f1")
+        selector = Selector(task, get_scorer(measure), "f1_macro" if ranks else measure, ranks=ranks)
+        titles = [str(name).split("|") for name in arrays["names"]]
+        chosen = next(rows for name, rows, *_ in titles if name == "forest")
+        entries = []
+        for (name, rows, kind, params, form), oof, held_out, seconds in zip(
+            titles, arrays["oof"], arrays["held_out"], arrays["seconds"], strict=True
+        ):
+            if kind not in (ANY, KIND.get(measure, "ndcg_at_5")) or not np.isfinite(oof).all():
+                continue
+            model = BinaryRelevance() if form == "linear" else NotLinear()
+            run = CandidateRun(name, {"params": params}, model, oof.astype(float), float(seconds), 0.0)
+            entries.append(Entry(run, held_out.astype(float), rows, rows == chosen))
+        return cls(entries, Y, T, selector, measure)
+
+    def value(self, scores: np.ndarray, thresholds: Any) -> float:
+        """Return 100 times the measure on the held-out rows, a loss as its negative."""
+        task, n = self.selector.task, self.T.shape[0]
+        X = sparse.csr_array((n, 1))
+        return 100 * score_known(self.selector.scorer, self.T, scores, task.layout, X, thresholds)
+
+    def thresholds(self, oof: np.ndarray, shrinkage: float = 10.0) -> np.ndarray:
+        """Return thresholds from out-of-fold scores by the strategy that does best from fold to fold."""
+        if self.selector.ranks:
+            return np.zeros(oof.shape[1])
+        if shrinkage != 10.0:
+            return per_label_thresholds(
+                oof, self.Y, scoring=self.selector.threshold_scoring, shrinkage=shrinkage
+            ).thresholds
+        values = np.zeros(len(RULES))
+        for train, test in self.selector.folds:
+            for i, rule in enumerate(RULES):
+                fitted = self.selector.thresholds(rule, oof[train], self.Y[train])
+                values[i] += self.selector._evaluate_scores(oof[test], fitted, test)
+        return self.selector.thresholds(RULES[int(values.argmax())], oof, self.Y)
+
+
+Pool = Callable[[Entry], bool]
+POOLS: dict[str, Pool] = {
+    "standing": lambda e: e.chosen_rows and e.run.name in STANDING,
+    "linear": lambda e: e.chosen_rows and e.run.linear and e.run.name in STANDING,
+    "all rows": lambda e: e.run.name in STANDING,
+    "shared losses": lambda e: e.chosen_rows and (e.run.name in STANDING or e.run.name.endswith("-shared")),
+    "random forest": lambda e: e.chosen_rows and e.run.name in (*STANDING, "random-forest"),
+    "balanced": lambda e: e.chosen_rows and e.run.name in (*STANDING, "logistic-balanced"),
+    "everything": lambda e: True,
+    "peers": lambda e: e.run.name in PEERS,
+}
+
+
+# -- rules: from a split and its pool to held-out scores and thresholds ----------------------------------
+
+
+def standing(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
+    """Choose as AutoMultiLabel does."""
+    selector, runs = split.selector, [entry.run for entry in pool]
+    alone = [split.one(i, entry) for i, entry in enumerate(pool)]
+    chosen = selector.ordered(runs, alone + selector.blends(runs, alone, np.inf))[0]
+    members = [pool[i] for i in chosen.members]
+    blend = selector.blend(chosen, [entry.run for entry in members])
+    oof = blend([entry.run.scores for entry in members])
+    thresholds = selector.thresholds(chosen.threshold_strategy, oof, split.Y)
+    return blend([entry.held_out for entry in members]), thresholds
+
+
+def best(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the candidate of the best mean over the folds."""
+    selector = split.selector
+    values = [split.one(i, entry).values.mean() for i, entry in enumerate(pool)]
+    entry = pool[int(np.argmax(values))]
+    if not selector.ranks:
+        return entry.held_out, split.thresholds(entry.run.scores)
+    slope, intercept = MemberCalibrator.fit(entry.run.scores, split.Y).linear()
+    return entry.held_out * slope + intercept, np.zeros(split.Y.shape[1])
+
+
+def leaders(split: Split, pool: list[Entry], most: int) -> list[Entry]:
+    """Return the best run of each method, the best first."""
+    selector, runs = split.selector, [entry.run for entry in pool]
+    alone = [split.one(i, entry) for i, entry in enumerate(pool)]
+    return [pool[i] for i in selector.leaders(runs, alone)[:most]]
+
+
+def stack_weights(parts: np.ndarray, Y: np.ndarray, start: np.ndarray, pull: float, odds: bool) -> np.ndarray:
+    """Return weights of a simplex that minimise the log-loss, `pull` rows' worth drawn to a start.
+
+    `parts` are log-odds (m×n×k) or probabilities, which are averaged as they are.
+    """
+    n = Y.shape[0]
+
+    def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
+        mean = np.tensordot(w, parts, axes=1)
+        if odds:
+            value, slope = -np.where(Y, log_expit(mean), log_expit(-mean)), expit(mean) - Y
+        else:
+            p = np.clip(mean, SMALL, 1 - SMALL)
+            value, slope = -np.where(Y, np.log(p), np.log1p(-p)), (p - Y) / (p * (1 - p))
+        step = w - start
+        gradient = np.tensordot(parts, slope, axes=((1, 2), (0, 1))) / n + 2 * pull / n * step
+        return value.sum() / n + pull / n * step @ step, gradient
+
+    total = {"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": lambda w: np.ones(len(w))}
+    found = optimize.minimize(
+        loss, start, jac=True, method="SLSQP", bounds=[(0, 1)] * len(start), constraints=[total]
+    )
+    weights = np.clip(found.x, 0.0, None)
+    return weights / weights.sum()
+
+
+def stacked(
+    *, most: int = 6, pull: float = 10.0, start: str = "equal", odds: bool = True
+) -> Callable[[Split, list[Entry]], tuple[np.ndarray, np.ndarray]]:
+    """Return the rule that stacks the leaders on out-of-fold scores; pull = inf leaves the start."""
+
+    def rule(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
+        members, Y = leaders(split, pool, len(pool)), split.Y.toarray().astype(bool)
+        trusted = [e for e in members if e.run.name in split.selector.trusted]
+        first = trusted if start == "trusted" and len(trusted) == len(split.selector.trusted) else members[:1]
+        members = (first + [e for e in members if e not in first])[:most]
+        by_label = split.selector.by_label
+        parts, held_out = [], []
+        for entry in members:
+            calibrator = MemberCalibrator.fit(entry.run.scores, split.Y, by_label=True)
+            shared = calibrator.shared
+            for scores, into in ((entry.run.scores, parts), (entry.held_out, held_out)):
+                if odds and by_label:
+                    slope, intercept = calibrator.linear()
+                    into.append(scores * slope + intercept)
+                elif odds:
+                    into.append(scores * shared.slope + shared.intercept)
+                else:
+                    line = calibrator.slope * scores + calibrator.intercept
+                    into.append(calibrator.probabilities(scores) if by_label else line)
+        n_first = len(members) if start == "equal" else len(first)
+        weights = prior = (np.arange(len(members)) < n_first) / n_first
+        if np.isfinite(pull) and len(members) > 1:
+            weights = stack_weights(np.array(parts), Y, prior, pull, odds)
+        oof = np.tensordot(weights, np.array(parts), axes=1)
+        return np.tensordot(weights, np.array(held_out), axes=1), split.thresholds(oof)
+
+    return rule
+
+
+def soft_vote(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean probability of the best linear scikit-learn model and the random forest."""
+    linear = leaders(split, [e for e in pool if e.run.name in ("linear-svm", "logistic")], 1)
+    others = [e for e in pool if e.run.name == "random-forest"]
+    return stacked(pull=np.inf, odds=False)(split, linear + others)
+
+
+RULES_TRIED: dict[str, tuple[str, Any]] = {
+    "as it stands": ("standing", standing),
+    "best candidate": ("standing", best),
+    "as it stands, linear on all rows": ("all rows", standing),
+    "as it stands, with shared losses": ("shared losses", standing),
+    "equal log-odds of 4": ("standing", stacked(most=4, pull=np.inf)),
+    "stacked log-odds": ("standing", stacked(pull=0.0)),
+    "stacked log-odds, 10 rows to equal": ("standing", stacked(pull=10.0)),
+    "stacked log-odds, 10 rows to trusted": ("standing", stacked(pull=10.0, start="trusted")),
+    "stacked log-odds, 100 rows to trusted": ("standing", stacked(pull=100.0, start="trusted")),
+    "stacked log-odds, 100 rows to the best": ("standing", stacked(pull=100.0, start="best")),
+    "stacked probabilities": ("standing", stacked(pull=10.0, odds=False)),
+    "stacked log-odds, all rows": ("all rows", stacked(pull=10.0, start="trusted")),
+    "stacked log-odds, everything": ("everything", stacked(most=8, pull=10.0, start="trusted")),
+    "peer chosen by its folds": ("peers", best),
+    "soft vote of scikit-learn": ("peers", soft_vote),
+}
+
+
+def judge(path: Path, measures: tuple[str, ...], rules: list[str], kept: dict[str, float]) -> None:
+    """Add the values of the rules on a split that are not kept yet."""
+    for measure in measures:
+        wanted = [r for r in rules if f"{path.stem}|{measure}|{r}" not in kept]
+        split = Split.load(path, measure) if wanted else None
+        for title in wanted:
+            pool_name, rule = RULES_TRIED[title]
+            pool = [entry for entry in split.entries if POOLS[pool_name](entry)]
+            kept[f"{path.stem}|{measure}|{title}"] = split.value(*rule(split, pool))
+
+
+def table_of(kept: dict[str, float], measure: str, rules: list[str]) -> tuple[list[str], np.ndarray]:
+    """Return the sets and the gains over the first rule, sets × rules."""
+    by_set: dict[str, list[list[float]]] = {}
+    for stem in sorted({key.split("|")[0] for key in kept}):
+        values = [kept.get(f"{stem}|{measure}|{r}", np.nan) for r in rules]
+        by_set.setdefault(stem.rsplit(".", 1)[0], []).append([v - values[0] for v in values])
+    return list(by_set), np.array([np.mean(gains, axis=0) for gains in by_set.values()])
+
+
+def left_out_choice(gains: np.ndarray) -> np.ndarray:
+    """Return for each set the gain of the rule that is best on the other sets."""
+    chosen = [np.delete(gains, i, axis=0).mean(axis=0).argmax() for i in range(len(gains))]
+    return gains[np.arange(len(gains)), chosen]
+
+
+def cell(values: np.ndarray) -> str:
+    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    return f"{values.mean():+.2f} ± {error:.2f} ({(values > 0).sum()}/{(values < 0).sum()})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--measures", nargs="+", default=MEASURES)
+    parser.add_argument("--rules", nargs="+", default=list(RULES_TRIED))
+    options = parser.parse_args()
+    file = options.folder / "values.json"
+    kept = json.loads(file.read_text()) if file.exists() else {}
+    for path in sorted(options.folder.glob("*.npz"), key=lambda path: path.stem.split(".")[::-1]):
+        judge(path, options.measures, options.rules, kept)
+        file.write_text(json.dumps(kept, indent=0))
+    columns = [table_of(kept, measure, options.rules) for measure in options.measures]
+    print(f"gain ×100 ± standard error over {len(columns[0][0])} sets (better/worse)")
+    print(f"| rule | {' | '.join(options.measures)} |\n|{'---|' * (1 + len(columns))}")
+    for i, title in enumerate(options.rules[1:], start=1):
+        print(f"| {title} | {' | '.join(cell(gains[:, i]) for _, gains in columns)} |")
+    tried = [i for i, r in enumerate(options.rules) if RULES_TRIED[r][0] != "peers"]
+    left_out = [cell(left_out_choice(gains[:, tried])) for _, gains in columns]
+    print(f"| chosen on the other sets | {' | '.join(left_out)} |")
+
+
+if __name__ == "__main__":
+    main()
