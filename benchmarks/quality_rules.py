@@ -26,7 +26,13 @@ from benchmarks.rule_cache import ANY
 from hyperlabel import BinaryRelevance
 from hyperlabel._validation import checked_indicator
 from hyperlabel.decision import per_label_thresholds
-from hyperlabel.meta.candidate_selection import RULES, MemberCalibrator, Selector
+from hyperlabel.meta.candidate_selection import (
+    LEAST_ROWS,
+    RULES,
+    MemberCalibrator,
+    Selector,
+    _calibrate_scores,
+)
 from hyperlabel.meta.portfolio import PORTFOLIO, CandidateRun, Task
 from hyperlabel.metrics import get_scorer
 from hyperlabel.metrics.scorers import score_known
@@ -231,11 +237,55 @@ def soft_vote(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
     return stacked(pull=np.inf, odds=False)(split, linear + others)
 
 
+def standing_with(make_selector: Any) -> Callable[[Split, list[Entry]], tuple[np.ndarray, np.ndarray]]:
+    """Return the standing rule under another selector."""
+
+    def rule(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
+        task, scorer = split.selector.task, split.selector.scorer
+        other = make_selector(task, scorer, split.selector.threshold_scoring, ranks=split.selector.ranks)
+        return standing(replace(split, selector=other), pool)
+
+    return rule
+
+
+class StackedSelector(Selector):
+    """Learns the weights of a blend by the log-loss of out-of-fold scores, not by greedy steps."""
+
+    pull = 10.0
+
+    def _choose_weights(
+        self, member_runs: list[CandidateRun], calibrators: Any, rows: np.ndarray, learned: bool
+    ) -> tuple[np.ndarray, bool]:
+        equal_weights, is_linear = super()._choose_weights(member_runs, calibrators, rows, False)
+        if not learned or len(rows) < LEAST_ROWS:
+            return equal_weights, is_linear
+        if self.by_label and is_linear:
+            parts = np.array(_calibrate_scores(member_runs, calibrators, rows))
+            return stack_weights(parts, self.task.Y[rows].toarray() > 0, equal_weights, self.pull, True), True
+        shared = [MemberCalibrator.fit(run.scores[rows], self.task.Y[rows]).shared for run in member_runs]
+        parts = np.array(
+            [run.scores[rows] * s.slope + s.intercept for run, s in zip(member_runs, shared, strict=True)]
+        )
+        return stack_weights(
+            parts, self.task.Y[rows].toarray() > 0, equal_weights, self.pull, True
+        ), is_linear
+
+
+class EqualSelector(Selector):
+    """Blends with equal weights only."""
+
+    def _choose_weights(self, member_runs: Any, calibrators: Any, rows: Any, learned: bool) -> Any:
+        return super()._choose_weights(member_runs, calibrators, rows, False)
+
+
 RULES_TRIED: dict[str, tuple[str, Any]] = {
     "as it stands": ("standing", standing),
     "best candidate": ("standing", best),
-    "as it stands, linear on all rows": ("all rows", standing),
-    "as it stands, with shared losses": ("shared losses", standing),
+    "weights by log-loss": ("standing", standing_with(StackedSelector)),
+    "equal weights only": ("standing", standing_with(EqualSelector)),
+    "equal weights, linear on all rows": ("all rows", standing_with(EqualSelector)),
+    "equal weights, with shared losses": ("shared losses", standing_with(EqualSelector)),
+    "equal log-odds of trusted": ("standing", stacked(most=2, pull=np.inf, start="trusted")),
     "equal log-odds of 4": ("standing", stacked(most=4, pull=np.inf)),
     "stacked log-odds": ("standing", stacked(pull=0.0)),
     "stacked log-odds, 10 rows to equal": ("standing", stacked(pull=10.0)),

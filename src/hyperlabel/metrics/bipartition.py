@@ -161,13 +161,10 @@ def bipartition_table(truth: Truth, P: sparse.csr_array, weights: np.ndarray | N
         "subset_accuracy": _compute_subset_accuracy(truth, P, weights),
     }
     per_label = _score_labels(truth, P, weights, None)
-    label_support = np.asarray(per_label[-1])
     averaged_scores = {
         "micro": _score_labels(truth, P, weights, "micro")[:-1],
-        "macro": [values.mean() for values in per_label[:-1]],
-        "weighted": [
-            _safe_ratio((values * label_support).sum(), label_support.sum()) for values in per_label[:-1]
-        ],
+        "macro": _score_labels(truth, P, weights, "macro")[:-1],
+        "weighted": _score_labels(truth, P, weights, "weighted")[:-1],
         "samples": _score_rows(truth, P, weights),
     }
     for average, values in averaged_scores.items():
@@ -223,20 +220,34 @@ def _averaged_score(y_true: Any, y_pred: Any, sample_weight: Any, average: Avera
     return averaged_scores if average is None else [float(value) for value in averaged_scores]
 
 
-def _for_sklearn(truth: Truth, P: sparse.csr_array) -> tuple[Any, Any, list[int] | None]:
+def _for_sklearn(truth: Truth, P: sparse.csr_array) -> tuple[Any, Any]:
     """Return the pair as scikit-learn wants it: it takes one label only as a vector."""
     if truth.shape[1] > 1:
-        return truth.Y, P, None
-    return truth.Y.toarray().ravel().astype(int), P.toarray().ravel().astype(int), [1]
+        return truth.Y, P
+    return truth.Y.toarray().ravel().astype(int), P.toarray().ravel().astype(int)
 
 
 def _score_labels(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None, average: Any) -> Any:
-    Y, P, labels = _for_sklearn(truth, P)
-    options = {"labels": labels, "average": average, "sample_weight": weights, "zero_division": 0}
-    precision, recall, f1, support = sk.precision_recall_fscore_support(Y, P, **options)
-    if average in ("macro", "weighted"):  # the mean of ratios is not the ratio of means
-        return precision, recall, f1, sk.jaccard_score(Y, P, **options), support
-    return precision, recall, f1, f1 / (2 - f1), support  # tp/(tp+fp+fn), from 2tp/(2tp+fp+fn)
+    """Precision, recall, F1, Jaccard index and number of positives, from three counts of each label."""
+    row_weights = np.ones(truth.shape[0]) if weights is None else weights
+    n_true_positives, n_positives, n_predicted = (
+        np.asarray(A.T @ row_weights) for A in (truth.Y.multiply(P).tocsr(), truth.Y, P)
+    )
+    if average == "micro":
+        n_true_positives, n_positives, n_predicted = (
+            count.sum() for count in (n_true_positives, n_positives, n_predicted)
+        )
+    measures = [
+        _safe_ratio(n_true_positives, n_predicted),
+        _safe_ratio(n_true_positives, n_positives),
+        _safe_ratio(2 * n_true_positives, n_positives + n_predicted),
+        _safe_ratio(n_true_positives, n_positives + n_predicted - n_true_positives),
+    ]
+    if average == "macro":
+        measures = [values.mean() for values in measures]
+    elif average == "weighted":
+        measures = [_safe_ratio(values @ n_positives, n_positives.sum()) for values in measures]
+    return *measures, n_positives
 
 
 def _score_rows(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> list[float]:
@@ -259,7 +270,7 @@ def _compute_hamming_loss(truth: Truth, P: sparse.csr_array, weights: np.ndarray
 
 
 def _compute_subset_accuracy(truth: Truth, P: sparse.csr_array, weights: np.ndarray | None) -> float:
-    Y, P, _ = _for_sklearn(truth, P)
+    Y, P = _for_sklearn(truth, P)
     return float(sk.accuracy_score(Y, P, sample_weight=weights))
 
 
