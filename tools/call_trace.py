@@ -27,7 +27,7 @@ MOST_TURNS = {
     "BinaryRelevance": 7,
     "HypergraphSpectral": 5,
     "PLST": 14,
-    "ThresholdTuner": 77,
+    "ThresholdTuner": 56,
     "RankSVM": 96,
     "AutoMultiLabel": 2850,
     "hyperlabel fit": 194,

@@ -149,34 +149,35 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         forget_fit(self)
         (X,) = indexable(X)
         y = y if isinstance(y, CheckedTargets) else self._imply_sets(y)
-        name = type(self).__name__
-        targets = read_targets(y, n_rows=num_samples(X), name=name, **target_check_options(self))
+        estimator, is_prefit, name = self._get_estimator(), self._is_prefit(), type(self).__name__
+        options = {"missing": True, "soft": True} if is_prefit else target_check_options(estimator)
+        targets = read_targets(y, n_rows=num_samples(X), name=name, **options)
         Y, layout = targets.Y, targets.layout
-        if not self._is_prefit():
-            Y, layout = add_labels_of(self._get_estimator(), Y, layout)
+        if not is_prefit:
+            Y, layout = add_labels_of(estimator, Y, layout)
         self._check_settings(layout)
         Y = self._imply_columns(Y, layout)
         targets = CheckedTargets(Y, layout)
-        y = self._plain_targets(y, targets)
+        y = self._plain_targets(y, targets, estimator)
         routed = self._route_params(groups, params)
-        wants_scores = layout.kind in kinds and not self._is_prefit()
+        wants_scores = layout.kind in kinds and not is_prefit
         if wants_scores and Y.shape[0] == 1:
             raise ValueError(f"{type(self).__name__} needs at least 2 rows to split; got 1 sample.")
-        if self._is_prefit():
-            check_is_fitted(self._get_estimator())
-            self.estimator_ = self.estimator
+        if is_prefit:
+            check_is_fitted(estimator)
+            self.estimator_ = estimator
         elif self._is_split():
             train_rows, _ = held_out_rows(Y.shape[0], routed["split"].get("groups"))
             train_params = check_method_params(X, params=routed["fit"], indices=train_rows)
             self.estimator_ = fit_checked(
-                clone_for(self._get_estimator(), layout),
+                clone_for(estimator, layout),
                 safe_indexing(X, train_rows),
                 safe_indexing(y, train_rows),
                 targets.take(train_rows),
                 train_params,
             )
         else:
-            model = clone_for(self._get_estimator(), layout)
+            model = clone_for(estimator, layout)
             fit_params = dict(routed["fit"])
             if wants_scores and has_closed_form_cv(model) and (self.cv is not None or model.cv is None):
                 # Its closed-form folds cost almost nothing: let the shared ridge use ours.
@@ -197,9 +198,9 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         if hasattr(self, "tree_columns_") and not self._is_prefit():
             _pass_names(self.estimator_, layout.label_names)
 
-    def _plain_targets(self, y: Any, targets: CheckedTargets) -> Any:
+    def _plain_targets(self, y: Any, targets: CheckedTargets, estimator: Any) -> Any:
         """Return y as estimators of other libraries read it, with ancestors and with labels without rows."""
-        if hasattr(self, "tree_columns_") or find_named_ridge(self._get_estimator()) is not None:
+        if hasattr(self, "tree_columns_") or find_named_ridge(estimator) is not None:
             return plain_of_indicator(targets.Y, targets.layout)
         return indicator_of_names(y, targets.Y, targets.layout)
 
@@ -234,11 +235,11 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
             if getattr(self.estimator, "cv", None) is None:  # we asked for them, not the user
                 split_off_scores(self.estimator_)
         else:
-            targets = CheckedTargets(Y, self._layout)
+            estimator, targets = self._get_estimator(), CheckedTargets(Y, self._layout)
             scores = score_out_of_fold(
-                clone_for(self._get_estimator(), self._layout),
+                clone_for(estimator, self._layout),
                 X,
-                self._plain_targets(y, targets),
+                self._plain_targets(y, targets, estimator),
                 targets,
                 cv=self.cv,
                 groups=routed["split"].get("groups"),
