@@ -1,12 +1,13 @@
 """Mutation testing: change one operator, number or condition of the source at a time; some test must fail.
 
-`python tools/mutate.py run --count 300` draws mutants of the numerical packages. The tests run once in a
-copy of the repository, while a tracer notes which of them come to the lines drawn; each mutant then meets
-only those, the quickest first, in a forked process and for a minute of processor time. Compiled code shows
-the tracer no lines: there the tests that enter its file count, the nearest files first. Outcomes are
-appended to a file of JSON lines, so that a stopped run goes on; `again` gives what survived another try,
-with tests written since first. `show` lists what survived; `verify` runs the tests that caught something on
-the source as it is.
+`python tools/mutate.py run --count 120` draws mutants of all packages, `--packages` of some. The quick tests
+run once on a copy of the source with marks in it (`places.py`), which tell which of them come to the lines
+drawn. Each mutant then meets only those, the quickest first, up to the first that fails, in a forked process
+and for a minute of processor time. What survives them meets the slow tests nearest to it. Compiled code
+bears no marks: there the tests that enter its file count, the nearest files first. Outcomes are appended to
+a file of JSON lines, so that a stopped run goes on; `again` gives what survived another try, with tests
+written since first. `show` lists what survived, and the shares of each package; `verify` runs the tests that
+caught something on the source as it is.
 """
 
 from __future__ import annotations
@@ -25,17 +26,28 @@ import resource
 import shutil
 import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from py_compile import PycInvalidationMode
 from typing import Any
 
+from places import MODULE, NAME, Noting, marked
+
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("solvers", "moments", "geometry", "decision", "metrics", "labelspace", "projection", "linear")
+NUMERICAL_PACKAGES = (
+    "solvers",
+    "moments",
+    "geometry",
+    "decision",
+    "metrics",
+    "labelspace",
+    "projection",
+    "linear",
+)
 SECONDS = 60.0  # of processor time after which no further test of a mutant is started
 HANG = 60  # more: when a mutant counts as caught because a test does not end
+WALL_SECONDS = 600  # the same for tests that wait
 MEMORY = 6 << 30
 # The plugins of pytest are imported before the forks.
 QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
@@ -133,11 +145,17 @@ def mutant(source: str, number: int) -> tuple[str, str, str, int]:
     return ast.unparse(ast.fix_missing_locations(tree)), function, f"{before} → {after}", old.lineno
 
 
-def draw(root: Path, count: int, seed: int) -> list[tuple[str, int]]:
-    """Draw mutants evenly over all places of the numerical packages."""
+def package_of(file: str) -> str:
+    """Return the package of a file, the application it belongs to, or "modules" for what stands in none."""
+    parts = Path(file).parts[1:-1]
+    return "/".join(parts[: 1 + (parts[:1] == ("apps",))]) or "modules"
+
+
+def draw(root: Path, count: int, seed: int, packages: list[str]) -> list[tuple[str, int]]:
+    """Draw mutants evenly over all places of some packages, or of all."""
     found = []
-    for package in PACKAGES:
-        for path in sorted((root / "src" / "hyperlabel" / package).rglob("*.py")):
+    for path in sorted((root / "src" / "hyperlabel").rglob("*.py")):
+        if not packages or package_of(str(path.relative_to(root / "src"))) in packages:
             number = sum(1 for _ in sites(ast.parse(path.read_text(encoding="utf-8"))))
             found += [(str(path.relative_to(root / "src")), i) for i in range(number)]
     return random.Random(seed).sample(found, count)
@@ -151,7 +169,7 @@ def near_tests(root: Path, file: str) -> list[Path]:
 
     What a private file defines is often reached through its package only, so the whole room stays in.
     """
-    package, stem = file.split("/")[1], Path(file).stem.strip("_")
+    package, stem = package_of(file).rpartition("/")[2], Path(file).stem.strip("_")
     tree = ast.parse((root / "src" / file).read_text(encoding="utf-8"))
     kinds = (ast.FunctionDef, ast.ClassDef)
     names = {stem} | {node.name for node in ast.walk(tree) if isinstance(node, kinds) and len(node.name) > 4}
@@ -161,65 +179,18 @@ def near_tests(root: Path, file: str) -> list[Path]:
         text = path.read_text(encoding="utf-8")
         return stem not in path.stem, -len(set(words.findall(text))) / len(text) ** 0.5
 
+    distant = SLOW if package in NUMERICAL_PACKAGES else ()
     own = sorted((root / "tests" / package).glob("test_*.py"), key=nearness)
     others = [
-        path for path in (root / "tests").glob("*/test_*.py") if path.parent.name not in (package, *SLOW)
+        path for path in (root / "tests").glob("*/test_*.py") if path.parent.name not in (package, *distant)
     ]
-    others += [root / "tests" / name for name in NUMERICAL]
+    others += (
+        [root / "tests" / name for name in NUMERICAL]
+        if distant
+        else sorted((root / "tests").glob("test_*.py"))
+    )
     told = sorted((path for path in others if words.search(path.read_text(encoding="utf-8"))), key=nearness)
     return own + told + [root / COMMON_TESTS]
-
-
-class Tracer:
-    """A pytest plugin: notes the time of a test, and which lines drawn, functions and files it comes to."""
-
-    def __init__(self, source: Path, lines: dict[str, set[int]], told: Path) -> None:
-        self.source, self.lines, self.told = f"{source}/", lines, told
-        self.known: dict[Any, tuple[str, set[int]] | None] = {}
-        self.met: set[str] = set()
-        self.start, self.passed = 0.0, True
-
-    def place(self, code: Any) -> tuple[str, set[int]] | None:
-        file = code.co_filename.removeprefix(self.source)
-        if file not in self.lines:
-            return None
-        own = {line for *_, line in code.co_lines() if line} & self.lines[file]
-        return f"{file}:{code.co_qualname.replace('<locals>.', '')}", own
-
-    def call(self, frame: Any, event: str, told: Any) -> Any:
-        code = frame.f_code
-        if code not in self.known:
-            self.known[code] = self.place(code)
-        found = self.known[code]
-        if found is None:
-            return None
-        function, lines = found
-        file = function.partition(":")[0]
-        self.met |= {file, function}
-        if not lines:
-            return None
-
-        def line(frame: Any, event: str, told: Any) -> Any:
-            if frame.f_lineno in lines:
-                self.met.add(f"{file}:{frame.f_lineno}")
-            return line
-
-        return line
-
-    def pytest_runtest_setup(self) -> None:
-        self.met, self.start, self.passed = set(), time.process_time(), True
-        threading.settrace(self.call)
-        sys.settrace(self.call)
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        self.passed &= report.passed
-        if report.when == "teardown":
-            sys.settrace(None)
-            if not self.passed:
-                return
-            one = {"test": report.nodeid, "seconds": time.process_time() - self.start}
-            with self.told.open("a") as stream:
-                stream.write(json.dumps(one | {"met": sorted(self.met)}) + "\n")
 
 
 def tests_of(traced: list[dict[str, Any]], places: list[str]) -> list[str]:
@@ -258,6 +229,8 @@ def in_fork(
         limit = int(seconds) + HANG
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        if not isinstance(plugin, Noting):
+            signal.alarm(WALL_SECONDS)
         os.chdir(root)
         sys.path[:0] = [str(root / "src"), str(root)]
         os.environ |= {"PYTHONPATH": str(root / "src"), "NUMBA_CACHE_DIR": str(cache)}
@@ -269,7 +242,8 @@ def in_fork(
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1), os.dup2(silent, 2)
         code = 3
-        options = ["-q", "-m", "not real_data", "-p", "no:cacheprovider", "-p", "no:xdist", *QUIET]
+        chosen = "not real_data and not slow" if isinstance(plugin, Noting) else "not real_data"
+        options = ["-q", "-m", chosen, "-p", "no:cacheprovider", "-p", "no:xdist", *QUIET]
         options += ["--hypothesis-seed", "0", "--rootdir", str(root), *([] if plugin else ["-x"])]
         try:
             for tests in batches:  # collected only when the ones before passed
@@ -294,17 +268,22 @@ def in_fork(
 
 
 def trace(root: Path, copied: Path, cache: Path, drawn: list[tuple[str, int]], told: Path) -> None:
-    """Run the tests once and write down where each goes."""
+    """Run the quick tests once on a marked copy and write down where each goes."""
     lines: dict[str, set[int]] = {}
     for file, number in drawn:
         source = (root / "src" / file).read_text(encoding="utf-8")
         lines.setdefault(file, set()).add(mutant(source, number)[3])
-    half = told.with_suffix(".half")
+    half, source_folder = told.with_suffix(".half"), copied / "src"
     half.unlink(missing_ok=True)
-    tests = sorted({str(path.relative_to(root)) for file in lines for path in near_tests(root, file)})
-    whole, _ = in_fork(copied, [tests], cache, 1e6, Tracer(copied / "src", lines, half))
+    (source_folder / f"{NAME}.py").write_text(MODULE)
+    for file in lines:
+        source = (root / "src" / file).read_text(encoding="utf-8")
+        (source_folder / file).write_text(marked(source, file, lines[file]), encoding="utf-8")
+    whole, _ = in_fork(copied, [["tests"]], cache, 1e6, Noting(half))
+    for file in lines:
+        shutil.copy2(root / "src" / file, source_folder / file)
     if not whole:
-        print("Some tests fail on the source as it is; they catch nothing.")
+        print("Some tests fail on the marked source; they catch nothing.")
     half.rename(told)
 
 
@@ -320,8 +299,11 @@ def batches_of(root: Path, told: Path, file: str, function: str, line: int, agai
         tests = sorted(entering, key=lambda test: place.get(test.partition("::")[0], len(near)))
     tests = tests or tests_of(traced, [f"{file}:{function}", file])
     batches = [[test] for test in new] + [part for part in (tests[:8], tests[8:40], tests[40:]) if part]
-    # Tests that start other processes come to no line; they are near.
-    return batches + [[test] for test in (near[:2] if again else near[:1] if not tests else [])]
+    slow = {entry.partition("::")[0] for entry in (root / "tests" / "slow.txt").read_text().split()}
+    nearest_slow = [test for test in near if test in slow][:3]  # they run where the quick ones see nothing
+    return batches + [
+        [test] for test in dict.fromkeys((near[:2] if again or not tests else []) + nearest_slow)
+    ]
 
 
 def own_cache(root: Path, cache: Path, file: str) -> Path:
@@ -344,20 +326,20 @@ def load_what_others_wrote() -> None:
         "hyperlabel",
     ):
         importlib.import_module(name)
-    for package in PACKAGES:
+    for package in NUMERICAL_PACKAGES:
         importlib.import_module(f"hyperlabel.{package}")
     for name in [name for name in sys.modules if name.partition(".")[0] == "hyperlabel"]:
         del sys.modules[name]
 
 
-def run(root: Path, out: Path, count: int, seed: int, seconds: float, again: bool) -> None:
+def run(root: Path, out: Path, drawn: list[tuple[str, int]], seconds: float, again: bool) -> None:
     known = {(one["file"], one["number"]): one for one in _last(out)}
     copied, cache, told = (out.with_suffix(end) for end in (".repo", ".numba", ".trace"))
     shutil.rmtree(copied, ignore_errors=True)
     shutil.copytree(root, copied, ignore=shutil.ignore_patterns(".*", "out", "_build", "__pycache__"))
     # By their hash: a change within a second keeps the time of a file.
     compileall.compile_dir(copied / "src", quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
-    drawn = list(known) if again else draw(root, count, seed)
+    drawn = list(known) if again else drawn
     load_what_others_wrote()
     if not told.exists():
         trace(root, copied, cache, drawn, told)
@@ -391,8 +373,13 @@ def show(out: Path) -> None:
     left = [one for one in lines if one["survived"]]
     for one in sorted(left, key=lambda one: (one["file"], one["line"])):
         print(f"{one['file']}:{one['line']} {one['function']}: {one['what']}")
-    caught = len(lines) - len(left)
-    print(f"{caught} of {len(lines)} mutants caught ({100 * caught / max(len(lines), 1):.1f} %)")
+    first = {(one["file"], one["number"]): one for one in reversed(_lines(out))}
+    print("| package | drawn | caught at first | caught now |\n|---|---|---|---|")
+    for package in [*sorted({package_of(one["file"]) for one in lines}), "all"]:
+        own = [one for one in lines if package in ("all", package_of(one["file"]))]
+        at_first = sum(not first[one["file"], one["number"]]["survived"] for one in own)
+        now = sum(not one["survived"] for one in own)
+        print(f"| {package} | {len(own)} | {at_first} | {now} ({100 * now / len(own):.1f} %) |")
 
 
 def verify(root: Path, out: Path) -> int:
@@ -419,7 +406,8 @@ def main() -> None:
     parser.add_argument("command", choices=("run", "again", "show", "verify"))
     parser.add_argument("--root", type=Path, default=ROOT, help="the repository to change (a copy of it)")
     parser.add_argument("--out", type=Path, default=Path("out/mutants.jsonl"))
-    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--count", type=int, default=120)
+    parser.add_argument("--packages", nargs="*", default=[], help="as `show` names them; by default all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of processor time for one mutant")
     options = parser.parse_args()
@@ -429,7 +417,8 @@ def main() -> None:
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     if options.command in ("run", "again"):
         again = options.command == "again"
-        run(root, out, options.count, options.seed, options.seconds, again)
+        drawn = [] if again else draw(root, options.count, options.seed, options.packages)
+        run(root, out, drawn, options.seconds, again)
     elif options.command == "verify":
         sys.exit(verify(root, out))
     else:
