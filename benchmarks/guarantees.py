@@ -1,7 +1,8 @@
 """Guaranteed precision, checked like a theorem: known truth, then resplits of real data, then cost.
 
-``python -m benchmarks.guarantees synthetic [TRIALS]``, ``… real SET [RESPLITS]``, ``… cost``, or, with MAPIE
-in another interpreter (it is no dependency), ``MAPIE_PYTHON=/path/to/python … mapie [TRIALS]``.
+``python -m benchmarks.guarantees synthetic [TRIALS]``, ``… made [TRIALS]`` (what becomes of the guarantees
+made, by the strength of the signal), ``… real SET [RESPLITS]``, ``… cost``, or, with MAPIE in another
+interpreter (it is no dependency), ``MAPIE_PYTHON=/path/to/python … mapie [TRIALS]``.
 
 On real rows a guarantee counts as broken when a one-sided binomial test on fresh rows (one row a group)
 rejects it at 5 %; so 1 − confidence of the labels may be guaranteed and violated, and 5 % of the guarantees
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +75,11 @@ def mapie(trials: int, target: float = 0.9) -> None:
             for trial in range(max(1, trials // 50)):
                 Y, scores = _drawn(rng, round(positives / RATE))
                 ours = guarantee_precision(
-                    scores, sparse.csr_array(Y * 1.0), target, confidence=CONFIDENCE
+                    scores,
+                    sparse.csr_array(Y * 1.0),
+                    target,
+                    confidence=CONFIDENCE,
+                    error_control="per_label",
                 ).thresholds
                 thresholds.setdefault("ours", []).append(ours)
                 path = Path(folder, f"{trial}.npz")
@@ -116,6 +122,39 @@ def synthetic(trials: int) -> None:
     show(f"{MEASURED}, confidence .9", rows)
 
 
+def made(trials: int, k: int = 60, target: float = 0.8) -> None:
+    """Scores N(shift·y, 1): the share of violated guarantees among those made, its mean over the trials."""
+    signals = {
+        "weak": np.full(k, 1.5),
+        "mixed": np.resize([0.0, 1.2, 1.5, 1.8, 2.5], k),
+        "strong": np.full(k, SHIFT),
+    }
+    rows = []
+    for signal, shifts in signals.items():
+        for n in (500, 1000, 4000):
+            for error_control in ("per_label", "fdr"):
+                rng, found = np.random.default_rng(0), []
+                for _ in range(trials):
+                    Y = rng.random((n, k)) < RATE
+                    scores = rng.normal(size=Y.shape) + shifts * Y
+                    thresholds = guarantee_precision(
+                        scores,
+                        sparse.csr_array(Y * 1.0),
+                        target,
+                        confidence=CONFIDENCE,
+                        error_control=error_control,
+                    ).thresholds
+                    is_made = np.isfinite(thresholds)
+                    at = np.where(is_made, thresholds, 0.0)
+                    is_violated = is_made & (_precision(at, shifts) < target)
+                    cover = np.where(is_made, stats.norm.sf(at - shifts), 0.0).mean()
+                    found.append((is_violated.sum() / max(is_made.sum(), 1), is_made.mean(), cover))
+                share, guaranteed, cover = np.mean(found, axis=0)
+                title = f"{signal}, {n} rows, {error_control}"
+                rows.append((title, f"{share:.3f} / {guaranteed:.2f} / {cover:.3f}", ""))
+    show(f"{trials} trials: violated among those made / labels guaranteed / recall", rows)
+
+
 def _judged(thresholds: np.ndarray, target: float, best: float) -> str:
     guaranteed = np.isfinite(thresholds)
     violated = guaranteed & (_precision(np.where(guaranteed, thresholds, 0.0)) < target)
@@ -138,8 +177,8 @@ def _trial(rng: np.random.Generator, n: int, target: float, error_control: str) 
     ).thresholds
 
 
-def _precision(threshold):
-    right, wrong = RATE * stats.norm.sf(threshold - SHIFT), (1 - RATE) * stats.norm.sf(threshold)
+def _precision(threshold, shift=SHIFT):
+    right, wrong = RATE * stats.norm.sf(threshold - shift), (1 - RATE) * stats.norm.sf(threshold)
     return right / (right + wrong)
 
 
@@ -151,6 +190,7 @@ def resplits(name: str, count: int, target: float = 0.8) -> None:
         X = X[:, np.sort(np.argsort(-np.asarray((X != 0).sum(axis=0)).ravel(), kind="stable")[:COLUMNS])]
     groups = None if data.groups is None else np.asarray(data.groups)
     by_label: dict[str, list[tuple[float, ...]]] = {"split": [], "cross-fitted": []}
+    shared: dict[str, list[tuple[float, ...]]] = {"split": [], "cross-fitted": []}
     overall: dict[str, list[tuple[float, ...]]] = {"split": [], "cross-fitted": []}
     start = time.perf_counter()
     for seed in range(count):
@@ -170,15 +210,16 @@ def resplits(name: str, count: int, target: float = 0.8) -> None:
             fresh_scores = fitted.decision_function(X[fresh])
             truth = data.Y[fresh].toarray() > 0
             for rule, into, outcome in (
-                (guarantee_precision, by_label, _by_label),
+                (partial(guarantee_precision, error_control="per_label"), by_label, _by_label),
+                (partial(guarantee_precision, error_control="fdr"), shared, _by_label),
                 (guarantee_overall_precision, overall, _overall),
             ):
                 kept = rule(scores, data.Y[known[rows]], target, confidence=CONFIDENCE, groups=together)
                 into[kind].append(outcome(kept, fresh_scores, truth, one_each, target))
     for kind in by_label:
-        _say(
-            f"{name}, precision {target} guaranteed, {count} resplits, {kind}", by_label[kind], overall[kind]
-        )
+        for control, labels in (("per_label", by_label[kind]), ("fdr", shared[kind])):
+            title = f"{name}, precision {target} guaranteed, {count} resplits, {kind}, {control}"
+            _say(title, labels, overall[kind])
     print(f"  {time.perf_counter() - start:.0f} s")
 
 
@@ -256,6 +297,8 @@ if __name__ == "__main__":
     what, *rest = sys.argv[1:] or ["synthetic"]
     if what == "synthetic":
         synthetic(int(rest[0]) if rest else 500)
+    elif what == "made":
+        made(int(rest[0]) if rest else 100)
     elif what == "cost":
         cost()
     elif what == "mapie":

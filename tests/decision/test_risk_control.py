@@ -57,7 +57,7 @@ def test_the_bound_is_clopper_pearsons_on_the_rows_that_did_not_choose_the_thres
         assert line["bound"] >= 0.8
 
 
-def test_broken_guarantees_among_the_guaranteed_are_few_on_request():
+def test_violated_guarantees_among_the_guaranteed_are_few_by_default():
     scores, Y = draw(4000, 200, 2)
     scores[:, 100:] = np.random.default_rng(3).normal(size=(4000, 100))  # labels nobody can guarantee
     each, share = (
@@ -94,10 +94,11 @@ def test_the_fewest_rows_that_can_bear_a_guarantee(precision, rows):
 
 def test_one_row_stands_for_a_group_of_equal_rows():
     scores, Y = draw(600, 100, 5)
-    once = guarantee_precision(scores, Y, 0.8, confidence=0.8)
+    options = {"confidence": 0.8, "error_control": "per_label"}
+    once = guarantee_precision(scores, Y, 0.8, **options)
     rows = np.repeat(np.arange(600), 5)
-    grouped = guarantee_precision(scores[rows], Y[rows], 0.8, confidence=0.8, groups=rows)
-    fooled = guarantee_precision(scores[rows], Y[rows], 0.8, confidence=0.8)
+    grouped = guarantee_precision(scores[rows], Y[rows], 0.8, groups=rows, **options)
+    fooled = guarantee_precision(scores[rows], Y[rows], 0.8, **options)
 
     def violated(found):
         guaranteed = ~np.isnan(found.bound)

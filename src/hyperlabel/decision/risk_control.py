@@ -7,10 +7,15 @@ one come from rows outside the calibration part. Then P(label guaranteed and its
 the calibration rows are independent of the model and of each other; with cross-fitted scores that is
 measured, not proven.
 
+That says nothing about the guarantees that are made: where hardly any label can be guaranteed, most of those
+that are may be luck. So the k labels share δ by default. R labels are guaranteed at the level δ·R/k, for the
+largest R possible, and the expected share of violated guarantees among those made is at most δ
+(Benjamini–Hochberg; proven for labels that are independent or positively dependent).
+
 Notation
 --------
 code       meaning                                              shape
-level      δ, or δ·R / (k·H_k) when R labels share it           —
+level      δ, or δ·R / k when R labels share it                 —
 threshold  thresholds of a label, strict to loose               (m,)
 found      calibration rows above each (`n_predicted`)          (m,)
 right      positives among them (`n_true_positives`)            (m,)
@@ -18,8 +23,9 @@ right      positives among them (`n_true_positives`)            (m,)
 References
 ----------
 A. Angelopoulos, S. Bates, E. Candès, M. Jordan, L. Lei, *Learn then test*, 2021. A. Angelopoulos, S. Bates,
-A. Fisch, L. Lei, T. Schuster, *Conformal risk control*, ICLR 2024. Y. Benjamini, D. Yekutieli, *The control
-of the false discovery rate in multiple testing under dependency*, Annals of Statistics 2001.
+A. Fisch, L. Lei, T. Schuster, *Conformal risk control*, ICLR 2024. Y. Benjamini, Y. Hochberg, *Controlling
+the false discovery rate*, JRSS B 1995. Y. Benjamini, D. Yekutieli, *The control of the false discovery rate
+in multiple testing under dependency*, Annals of Statistics 2001.
 """
 
 from __future__ import annotations
@@ -112,7 +118,7 @@ def guarantee_precision(
     precision: float,
     *,
     confidence: float = 0.9,
-    error_control: str = "per_label",
+    error_control: str = "fdr",
     groups: np.ndarray | None = None,
     names: list[str] | None = None,
 ) -> Guarantees:
@@ -128,10 +134,11 @@ def guarantee_precision(
         In (0, 1).
     confidence : float, default=0.9
         1 − δ.
-    error_control : {"per_label", "fdr"}, default="per_label"
-        ``"per_label"``: each label by itself, P(guaranteed and violated) ≤ δ. ``"fdr"``: the expected share
-        of violated guarantees among the guaranteed labels is at most δ, however labels depend on each other
-        (Benjamini–Yekutieli).
+    error_control : {"fdr", "per_label"}, default="fdr"
+        ``"fdr"``: the expected share of violated guarantees among the guaranteed labels is at most δ
+        (Benjamini–Hochberg: proven where labels are independent or positively dependent). ``"per_label"``:
+        each label by itself, P(guaranteed and violated) ≤ δ; of the guarantees made, any share may be
+        violated.
     groups : ndarray of shape (n,), default=None
         Rows of one group are not independent: one random row stands for each, so the guarantee is about a
         random row of a new group.
@@ -157,8 +164,6 @@ def guarantee_precision(
     n, k = scores.shape
     choosing_rows, testing_rows = choosing_and_testing(n, groups, precision, confidence, one_each=True)
     level = 1 - confidence
-    if error_control == "fdr":  # what each of the k labels has if all of them pass
-        level /= (1 / np.arange(1, k + 1)).sum()
     sequences = []
     columns = Y.tocsc()
     is_on = np.zeros(n, dtype=bool)

@@ -350,7 +350,7 @@ class PrecisionAtLeast(GuaranteeStrategy):
     name: ClassVar[str] = "precision_at_least"
     precision: float = 0.9
     confidence: float = 0.9
-    error_control: str = "per_label"
+    error_control: str | None = None
 
     def check(self, n_labels: int) -> None:
         check_guarantee(self.precision, self.confidence)
@@ -359,7 +359,7 @@ class PrecisionAtLeast(GuaranteeStrategy):
         options: dict[str, Any] = {"groups": data.groups, "confidence": self.confidence}
         if self.error_control == "overall":
             return guarantee_overall_precision(*data.varying(), self.precision, **options)
-        options |= {"names": names, "error_control": self.error_control}
+        options |= {"names": names, "error_control": self.error_control or "fdr"}
         return guarantee_precision(*data.varying(), self.precision, **options)
 
 
@@ -370,7 +370,7 @@ class RecallAtLeast(GuaranteeStrategy):
 
     name: ClassVar[str] = "recall_at_least"
     recall: float = 0.9
-    error_control: str = "per_label"
+    error_control: str | None = None
 
     def check(self, n_labels: int) -> None:
         check_guarantee(self.recall, None, "recall")

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from hyperlabel._base import decode_scores, label_probabilities
-from hyperlabel._params import one_of
+from hyperlabel._params import NONE, one_of
 from hyperlabel._sklearn_compat import safe_indexing
 from hyperlabel._validation import TargetLayout, check_features
 from hyperlabel.decision.calibrators import Calibrators
@@ -106,10 +106,11 @@ class ThresholdTuner(WrappingClassifier):
         Of ``"precision_at_least"`` and ``"recall_at_least"``.
     confidence : float, default=0.9
         Of ``"precision_at_least"``; a recall holds in expectation, without it.
-    error_control : {"per_label", "fdr", "overall"}, default="per_label"
-        What is guaranteed: ``"per_label"`` each label by itself, ``"fdr"`` (precision only) that the expected
-        share of violated guarantees among the guaranteed labels is at most 1 − confidence, ``"overall"`` the
-        precision of all that is predicted, or the mean share of a row's labels that is predicted.
+    error_control : {None, "fdr", "per_label", "overall"}, default=None
+        What is guaranteed: ``"fdr"`` (precision only) that the expected share of violated guarantees among
+        the guaranteed labels is at most 1 − confidence, ``"per_label"`` each label by itself, ``"overall"``
+        the precision of all that is predicted, or the mean share of a row's labels that is predicted. None
+        is ``"fdr"`` for a precision and ``"per_label"`` for a recall.
     shrinkage : float, default=10.0
         Of ``"per_label"``, in positives; 0 leaves every label to itself.
     label_tree : LabelTree or mapping of labels to parents, default=None
@@ -163,7 +164,7 @@ class ThresholdTuner(WrappingClassifier):
     np.True_
     """
 
-    _rules: ClassVar = {"error_control": one_of(*ERROR_CONTROLS)}
+    _rules: ClassVar = {"error_control": one_of(*ERROR_CONTROLS) | NONE}
 
     estimator: Any = None
     _: KW_ONLY
@@ -174,7 +175,7 @@ class ThresholdTuner(WrappingClassifier):
     precision: float = 0.9
     recall: float = 0.9
     confidence: float = 0.9
-    error_control: str = "per_label"
+    error_control: str | None = None
     shrinkage: float = 10.0
     label_tree: Any = None
     n_jobs: int | None = None

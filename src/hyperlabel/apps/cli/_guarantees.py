@@ -13,6 +13,13 @@ _BASIS = {
 }
 
 
+_OF_THOSE_MADE = {
+    "fdr": " Of the guarantees made, at most {:g} % are expected to be violated.",
+    "per_label": " Each label is guaranteed by itself: of the guarantees made, any share may be violated.",
+    "overall": "",
+}
+
+
 def guarantee_summary(model: Any) -> str | None:
     """Say what a fitted model guarantees, in a sentence."""
     guarantees = getattr(model, "guarantees_", None)
@@ -21,10 +28,13 @@ def guarantee_summary(model: Any) -> str | None:
     n_guaranteed = sum(label_guarantee["guaranteed"] for label_guarantee in guarantees)
     coverage_percent = 100 * model.coverage_
     confidence_clause = "" if guarantees.confidence is None else f" with confidence {guarantees.confidence:g}"
+    made_clause = ""
+    if guarantees.confidence is not None and n_guaranteed:
+        made_clause = _OF_THOSE_MADE[guarantees.error_control].format(100 * (1 - guarantees.confidence))
     return (
         f"{guarantees.kind.capitalize()} of at least {guarantees.target:g}{confidence_clause} is guaranteed "
         f"for {n_guaranteed} of {plural(len(guarantees), 'label')}, {_BASIS[guarantees.basis]}; they find "
-        f"{coverage_percent:.0f} % of all true labels. The other labels are never predicted."
+        f"{coverage_percent:.0f} % of all true labels.{made_clause} The other labels are never predicted."
     )
 
 
