@@ -238,6 +238,47 @@ def _forge_settings(manifest: dict[str, Any], content: dict[str, bytes], rng: ra
         manifest["check"]["rows"] = rng.choice((["a" * 40], ["ab" * 4000], [], None, [[0.0] * 4] * 9))
 
 
+# Settings with which a part would read a file, start processes, or work without end.
+_HOSTILE_SETTINGS: dict[str, list[Any]] = {
+    "token_pattern": ["(?:a+)+b", r"(\w+\s?)+$"],
+    "ngram_range": [{"kind": "tuple", "items": [1, 10**6]}],
+    "input": ["file", "filename"],
+    "memory": ["cache"],
+    "degree": [200, 10**6],
+    "n_jobs": [12, -1],
+    "max_iter": [10**12],
+    "max_doc_update_iter": [10**12],
+    "metric_params": [{"n_jobs": 12}],
+    "analyzer": ["char", "char_wb"],
+}
+
+
+def forged_setting(rng: random.Random) -> bytes:
+    """Give a part a setting that no file may choose, and rows to check by that make it cost."""
+
+    def change(manifest: dict[str, Any], _: dict[str, bytes]) -> None:
+        places = [place for place in _settings(manifest["model"]) if place[1] in _HOSTILE_SETTINGS]
+        for node, key in rng.sample(places, min(len(places), rng.choice((1, 1, 2)))):
+            node[key] = copy.deepcopy(rng.choice(_HOSTILE_SETTINGS[key]))
+        check = manifest["check"]
+        if check and isinstance(check["rows"], list) and isinstance(check["rows"][0], str):
+            check["rows"] = [rng.choice(("a" * 40, "ab " * 4000)) for _ in check["rows"]]
+
+    return _forge(rng.choice(_with_hostile_settings()), change)
+
+
+@functools.cache
+def _with_hostile_settings() -> list[bytes]:
+    names = [f'"{name}"'.encode() for name in _HOSTILE_SETTINGS]
+    found = []
+    for raw, _ in _models():
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            described = archive.read("model.json")
+        if any(name in described for name in names):
+            found.append(raw)
+    return found
+
+
 def _forge_any(raw: bytes, rng: random.Random, shares: tuple[int, int, int]) -> bytes:
     (forge,) = rng.choices((_forge_arrays, _forge_nodes, _forge_settings), shares)
     return _forge(raw, lambda manifest, content: forge(manifest, content, rng))
@@ -259,7 +300,7 @@ def forged_estimator(rng: random.Random) -> bytes:
 
 
 @functools.cache
-def _fitted_by_command() -> tuple[bytes, bytes]:
+def fitted_by_command() -> tuple[bytes, bytes]:
     """Return a model of texts and its training table, as `hyperlabel fit` reads and writes them."""
     _, Y = rows_and_labels()
     rng = random.Random(0)  # more words than rows to check by hold
@@ -268,11 +309,11 @@ def _fitted_by_command() -> tuple[bytes, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         table, model = Path(folder, "t.csv"), Path(folder, "m.hyper")
         table.write_text("\n".join(["text,tags", *rows]) + "\n", encoding="utf-8")
-        _command("fit", str(table), "--labels", "tags", "-o", str(model))
+        run_command("fit", str(table), "--labels", "tags", "-o", str(model))
         return model.read_bytes(), table.read_bytes()
 
 
-def _command(*arguments: str) -> None:
+def run_command(*arguments: str) -> None:
     """Run a command; its sentence is raised as click's own error, anything else as what it was."""
     done = CliRunner().invoke(cli, list(arguments))
     if done.exception is not None and not isinstance(done.exception, SystemExit):
@@ -284,7 +325,7 @@ def _command(*arguments: str) -> None:
 
 
 def forged_text_model(rng: random.Random) -> bytes:
-    return _forge_any(_fitted_by_command()[0], rng, (1, 1, 1))
+    return _forge_any(fitted_by_command()[0], rng, (1, 1, 1))
 
 
 def read_plainly(path: Path) -> None:
@@ -308,17 +349,17 @@ def forged_notes(rng: random.Random) -> bytes:
                 rng.choice((*_NODES, *_SETTINGS, ["text"], ["l0", "l1", "l2"], "text", "table", "arff"))
             )
 
-    return _forge(_fitted_by_command()[0], change)
+    return _forge(fitted_by_command()[0], change)
 
 
 def run_commands(path: Path) -> None:
     """Whatever the notes on columns say, a command works or ends in one sentence."""
     table = path.with_name("notes.csv")
-    table.write_bytes(_fitted_by_command()[1])
+    table.write_bytes(fitted_by_command()[1])
     refusals = []
     for command in (["predict", "--text", "an apple"], ["predict", str(table)], ["evaluate", str(table)]):
         try:
-            _command(command[0], str(path), *command[1:])
+            run_command(command[0], str(path), *command[1:])
         except click.UsageError as error:
             refusals.append(error)
     if refusals:

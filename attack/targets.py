@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 
 import hyperlabel
-from attack import grammar, model_files, peers
+from attack import doors, grammar, model_files, peers
 from attack.model_files import rows_and_labels
 from attack.mutate import Wrong, damage, odd
 from hyperlabel import datasets, outofcore
@@ -287,6 +287,7 @@ TARGETS = {
         Target("model", ".hyper", ModelFileError, model_files.damaged, model_files.load_damaged),
         Target("forged", ".hyper", ModelFileError, model_files.forged, model_files.load_forged),
         Target("estimators", ".hyper", ModelFileError, model_files.forged_estimator, model_files.load_forged),
+        Target("settings", ".hyper", ModelFileError, model_files.forged_setting, model_files.load_forged),
         Target("plain", ".hyper", ModelFileError, model_files.forged_text_model, model_files.read_plainly),
         Target("notes", ".hyper", click.UsageError, model_files.forged_notes, model_files.run_commands),
         Target("checkpoint", ".npz", CheckpointError, checkpoint, resume),
@@ -295,8 +296,13 @@ TARGETS = {
         Target("svm-peer", ".svm", DataError, peers.make_svm, peers.check_svm),
         Target("csv-peer", ".csv", DataError, peers.make_csv, peers.check_csv),
         Target("parquet-peer", ".parquet", DataError, peers.make_parquet, peers.check_parquet),
+        Target("http", ".http", doors.Refused, doors.request, doors.send),
+        Target("options", ".json", doors.Refused, doors.options, doors.run_options),
+        Target("page", ".jsonl", doors.Refused, doors.page, doors.show_pages),
     )
 }
+# Thousands of files are read in the time of one of these: they are asked for by name.
+SLOW = ("http", "options", "page")
 # How often each is drawn: a parser of text takes a tenth of the time of a model.
 WEIGHTS = {
     "estimators": 2,

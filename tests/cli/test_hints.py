@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from tests.commands import done, run
 
 from hyperlabel import BinaryRelevance, predict_labels
+from hyperlabel.apps.cli._input import split_names
 from hyperlabel.tabular import fit_table, open_model
 from hyperlabel.tabular.column_ranges import expand_ranges, join_names
 from hyperlabel.tabular.fit_plan import FitShape, check_plan, plan_fit, warn_of_long_fit
@@ -186,3 +187,16 @@ def test_unknown_label_cells_go_through_fit_evaluate_and_predict(tmp_path):
     assert measured["f1_micro"] > 0.9  # of the entries somebody knows
     answers = done("predict", tmp_path / "m.hyper", tmp_path / "new.csv", "--json").stdout.splitlines()
     assert len(answers) == 50
+
+
+def test_a_cell_too_large_for_a_table_of_names_ends_in_a_sentence(tmp_path):
+    (tmp_path / "t.csv").write_text("text,tags\n" + "one apple,a\ntwo pears,b\n" * 20)
+    (tmp_path / "names.csv").write_text(f"a,{'x' * 200_000}\n")
+    call = ["fit", tmp_path / "t.csv", "--labels", "tags", "--text", "text", "--features", ""]
+    refused = run(*call, "--label-text", tmp_path / "names.csv", "-o", tmp_path / "m.hyper")
+    assert refused.exit_code == 2
+    assert "field larger than field limit" in refused.stderr
+
+
+def test_an_option_may_list_names_on_several_lines():
+    assert split_names('a, "b,c"\nd\n') == ["a", "b,c", "d"]

@@ -1,5 +1,6 @@
 """The command line: ``hyperlabel COMMAND …``; commands import their work when they run."""
 
+import csv
 import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,7 +56,7 @@ def _suggest_command(name: str) -> str:
     return f" (did you mean 'hyperlabel {_OTHER_NAMES.get(matches[0], matches[0])}'?)"
 
 
-def _sentence(error: ValueError | OSError) -> str:
+def _sentence(error: ValueError | OSError | csv.Error) -> str:
     """Return what is wrong, without the number of the operating system's error."""
     if isinstance(error, OSError) and error.strerror is not None and error.filename is not None:
         return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}."
@@ -72,7 +73,7 @@ def plain_errors(ctx: click.Context, state: Callable[[], str]) -> Iterator[None]
     except KeyboardInterrupt:
         click.echo(f"Stopped. {state()}", err=True)
         ctx.exit(130)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, csv.Error) as error:
         raise click.UsageError(_sentence(error), ctx=None) from error
 
 

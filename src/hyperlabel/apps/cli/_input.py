@@ -1,6 +1,7 @@
 """Reading data for commands: one set of options, and warnings as single lines on stderr."""
 
 import csv
+import io
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -15,9 +16,9 @@ from hyperlabel.tabular.training_table import read_file, reader_options, settle_
 
 
 def split_names(text: str) -> list[str]:
-    """Split an option that lists names; quotes hold a name with commas together."""
-    names = next(csv.reader([text], skipinitialspace=True), [])
-    return [stripped_name for name in names if (stripped_name := name.strip())]
+    """Split an option that lists names, on one line or several; quotes hold a name with commas together."""
+    lines = csv.reader(io.StringIO(text), skipinitialspace=True)
+    return [stripped_name for names in lines for name in names if (stripped_name := name.strip())]
 
 
 def as_names(_: Any, __: Any, text: str | None) -> list[str] | None:
