@@ -1,6 +1,7 @@
 """Wide text beside omikuji's trees: Debian package descriptions with all tags, and synthetic rows.
 
 Run: python -m benchmarks.bench_text [python with omikuji [name of a data set …]], or … bench_text tolerances
+Run: python -m benchmarks.bench_text tuner    (`ThresholdTuner()` beside `hyperlabel fit`)
 apt must know Debian bookworm (see tools/build_debtags.py). One thread, CPU seconds of the fit, each fit in
 its own process. "converged" is the same ridge to 1e-7 in double precision: it tells what the default
 tolerance changes; the squared hinge takes λ by evidence. omikuji runs with its defaults (Parabel) and with
@@ -155,6 +156,55 @@ def tolerances() -> None:
             print(f"{name:<12}{tol:8.1e}  P@1/3/5 off by {off}, price {price:.2f}", flush=True)
 
 
+def tuner() -> None:
+    """CPU seconds and held-out macro-F1 of `hyperlabel fit`, and of `ThresholdTuner()` on the same features.
+
+    Programs and their tags of at least 20 of them; a fifth of the sources is held out.
+    """
+    from hyperlabel import ThresholdTuner
+    from hyperlabel.metrics import f1_score
+    from hyperlabel.tabular import fit_table
+    from tools.build_debtags import described, fetch_lists
+
+    programs = [
+        (entry.get("Source", entry["Package"]).split()[0], text, sorted(tags))
+        for entry, tags, text in described(*fetch_lists())
+        if "role::program" in tags and len(tags) > 2
+    ]
+    sources = np.random.default_rng(0).permutation(sorted({source for source, _, _ in programs}))
+    held_out = set(sources[: len(sources) // 5])
+    train = [(text, tags) for source, text, tags in programs if source not in held_out]
+    test = [(text, tags) for source, text, tags in programs if source in held_out]
+    with tempfile.TemporaryDirectory() as folder:
+        options: Any = {"labels": "labels", "group": ""}
+
+        def write(name: str, rows: list[tuple[str, list[str]]]) -> str:
+            path = Path(folder, f"{name}.jsonl")
+            path.write_text("\n".join(json.dumps({"text": text, "labels": tags}) for text, tags in rows))
+            return str(path)
+
+        table = write("train", train)
+        fit_table(write("warm", train[:400]), min_rows=20, **options)  # compiled code warm
+        start = time.process_time()
+        model = fit_table(table, str(Path(folder, "model.hyper")), min_rows=20, **options).model
+        seconds = {"hyperlabel fit": time.process_time() - start}
+    features, labels = model[0], [str(name) for name in model[-1].label_names_]
+    X, X_test = (features.transform([text for text, _ in rows]) for rows in (train, test))
+    Y, Y_test = (
+        sparse.csr_array([[name in tags for name in labels] for _, tags in rows]) for rows in (train, test)
+    )
+    Y, Y_test = Y.astype(float), Y_test.astype(float)
+    print(f"{X.shape[0]} × {X.shape[1]}, {X.nnz / X.shape[0]:.0f} terms a row, {Y.shape[1]} labels")
+    start = time.process_time()
+    tuned = ThresholdTuner().fit(X, Y)
+    seconds["ThresholdTuner()"] = time.process_time() - start
+    for name, classifier in (("hyperlabel fit", model[-1]), ("ThresholdTuner()", tuned)):
+        macro = f1_score(Y_test, classifier.predict(X_test), average="macro")
+        print(
+            f"  {name:<17}{seconds[name]:>7.2f} s  macro-F1 {macro:.4f}  cv_score_ {classifier.cv_score_:.4f}"
+        )
+
+
 DATA = {
     "Debian, words": lambda: debian(bigrams=False),
     "Debian, words and bigrams": lambda: debian(bigrams=True),
@@ -197,6 +247,8 @@ def main(python: str | None = None, *names: str) -> None:
 if __name__ == "__main__":
     if sys.argv[1:] == ["tolerances"]:
         tolerances()
+    elif sys.argv[1:] == ["tuner"]:
+        tuner()
     elif len(sys.argv) == 3 and sys.argv[1] in {*OURS, *TREES}:
         one(*sys.argv[1:])
     else:

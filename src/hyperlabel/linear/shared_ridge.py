@@ -44,7 +44,18 @@ def fit_shared_ridge(model: Any, rows: FitRows) -> None:
             cv_scores, total_moments = cross_validate_named(X, rows.Y, layout, label_features, *cv_options)
         elif is_plain:
             cv_scores, total_moments = cross_validate_ridge(
-                X, rows.Y, layout, rows.cv, alphas, scorer, route, weights, groups, threshold
+                X,
+                rows.Y,
+                layout,
+                rows.cv,
+                alphas,
+                scorer,
+                route,
+                weights,
+                groups,
+                threshold,
+                tol=model.tol,
+                memory_limit=model.memory_limit,
             )
         else:
             cv_scores, total_moments = cross_validate_groups(

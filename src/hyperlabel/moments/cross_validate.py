@@ -23,6 +23,7 @@ from hyperlabel.metrics.validation import Truth
 from hyperlabel.model_selection.folds import make_folds
 from hyperlabel.moments.auto_params import decide_alphas, decide_threshold, is_auto
 from hyperlabel.moments.linear_map import LinearMap, signed_targets
+from hyperlabel.moments.wide_folds import WideFolds
 from hyperlabel.solvers.moments.fold_moments import MEMORY_LIMIT, FoldMoments
 from hyperlabel.solvers.moments.label_groups import WeightedEntries
 from hyperlabel.solvers.ridge.grouped_path import RowGroups, SummedGroups
@@ -174,13 +175,15 @@ def cross_validate_ridge(
     sample_weight: np.ndarray | None,
     groups: Any,
     threshold: Any = 0.0,
+    **solve_options: Any,
 ) -> tuple[ClosedFormCV, Any]:
     """Cross-validate the ridge on ±1 targets over every λ; also return the moments of all rows.
 
-    λ = "auto" and `threshold` = "auto" are decided anew on each training fold.
+    λ = "auto" and `threshold` = "auto" are decided anew on each training fold; λ of wide sparse rows is
+    decided once, on all of them (`WideFolds`).
 
     On the Gram route the moments of each training fold come by subtraction; on the other routes
-    each fold is solved anew (there are no moments, and None is returned for them).
+    there are no moments, and None is returned for them.
     """
     if isinstance(cv, str) and groups is not None:
         raise ValueError("cv='loo' leaves out single rows and would part the groups: give a number of folds.")
@@ -190,6 +193,10 @@ def cross_validate_ridge(
     folds = Folds(
         X, Y, cv, groups=groups, sample_weight=sample_weight, summed=summed, closed_form=route != "krylov"
     )
+    if route == "krylov" and sparse.issparse(X) and all(is_auto(alpha) or alpha > 0 for alpha in alphas):
+        wide_folds = WideFolds(X, Y, folds.splits, layout.kind, threshold, sample_weight, **solve_options)
+        settings = [{"alpha": alpha} for alpha in alphas]
+        return closed_form_cross_validation(X, Y, layout, folds, settings, wide_folds.scores, scorer), None
     paths, auto_alphas, counts_of_fold = _fold_paths(X, Y, folds, alphas, announced, route, sample_weight)
     constants = [constant_labels(counts, weight) for counts, weight in counts_of_fold]
 
