@@ -188,28 +188,52 @@ def cross_validate_ridge(
     if isinstance(cv, str) and groups is not None:
         raise ValueError("cv='loo' leaves out single rows and would part the groups: give a number of folds.")
 
-    is_loo, summed = isinstance(cv, str), route == "gram" or isinstance(cv, str)
-    announced = () if is_loo or is_auto(alphas[0]) else alphas
+    is_loo = isinstance(cv, str)
     folds = Folds(
-        X, Y, cv, groups=groups, sample_weight=sample_weight, summed=summed, closed_form=route != "krylov"
+        X,
+        Y,
+        cv,
+        groups=groups,
+        sample_weight=sample_weight,
+        summed=route == "gram" or is_loo,
+        closed_form=route != "krylov",
     )
-    if route == "krylov" and sparse.issparse(X) and all(is_auto(alpha) or alpha > 0 for alpha in alphas):
-        wide_folds = WideFolds(X, Y, folds.splits, layout.kind, threshold, sample_weight, **solve_options)
-        settings = [{"alpha": alpha} for alpha in alphas]
-        return closed_form_cross_validation(X, Y, layout, folds, settings, wide_folds.scores, scorer), None
-    paths, auto_alphas, counts_of_fold = _fold_paths(X, Y, folds, alphas, announced, route, sample_weight)
+    settings = [{"alpha": alpha} for alpha in alphas]
+    is_wide = route == "krylov" and sparse.issparse(X)
+    if is_wide and all(is_auto(alpha) or alpha > 0 for alpha in alphas):
+        options = (layout.kind, threshold, sample_weight)
+        fold_scores: FoldScores = WideFolds(X, Y, folds.splits, *options, **solve_options).scores
+    else:
+        announced = () if is_loo or is_auto(alphas[0]) else alphas
+        fold_paths = _fold_paths(X, Y, folds, alphas, announced, route, sample_weight)
+        loo_weights = (sample_weight,) if is_loo else None
+        fold_scores = _score_paths(X, Y, folds, fold_paths, layout.kind, threshold, loo_weights)
+    return closed_form_cross_validation(X, Y, layout, folds, settings, fold_scores, scorer), folds.total
+
+
+def _score_paths(
+    X: Any,
+    Y: sparse.csr_array,
+    folds: Folds,
+    fold_paths: tuple[list[Any], list[float], list[tuple[np.ndarray, float]]],
+    kind: str,
+    threshold: Any,
+    loo_weights: tuple[Any] | None,
+) -> FoldScores:
+    """Return the fold scores along ridge paths; of single rows left out where `loo_weights` are given."""
+    paths, auto_alphas, counts_of_fold = fold_paths
     constants = [constant_labels(counts, weight) for counts, weight in counts_of_fold]
 
     def fold_scores(setting: dict[str, Any]) -> Iterator[np.ndarray]:
         alpha_of_fold = auto_alphas if is_auto(setting["alpha"]) else [setting["alpha"]] * len(paths)
         thresholds = [
             decide_threshold(
-                threshold, layout.kind, counts / weight, partial(path.fitted_squares, alpha), counts, weight
+                threshold, kind, counts / weight, partial(path.fitted_squares, alpha), counts, weight
             )
             for path, alpha, (counts, weight) in zip(paths, alpha_of_fold, counts_of_fold, strict=True)
         ]
-        if is_loo:
-            yield leave_one_out(paths[0], X, Y, alpha_of_fold[0], sample_weight) - thresholds[0]
+        if loo_weights is not None:
+            yield leave_one_out(paths[0], X, Y, alpha_of_fold[0], *loo_weights) - thresholds[0]
             return
         solutions = [path.solve(alpha) for path, alpha in zip(paths, alpha_of_fold, strict=True)]
         for solution, fold_threshold, constant, (_, test) in zip(
@@ -218,8 +242,7 @@ def cross_validate_ridge(
             scores = _make_linear_map(solution).scores(X[test]) - fold_threshold
             yield place_constant_labels(scores, constant) if constant.any() else scores
 
-    settings = [{"alpha": alpha} for alpha in alphas]
-    return closed_form_cross_validation(X, Y, layout, folds, settings, fold_scores, scorer), folds.total
+    return fold_scores
 
 
 def _fold_paths(
