@@ -204,10 +204,7 @@ def cross_validate_ridge(
         options = (layout.kind, threshold, sample_weight)
         fold_scores: FoldScores = WideFolds(X, Y, folds.splits, *options, **solve_options).scores
     else:
-        announced = () if is_loo or is_auto(alphas[0]) else alphas
-        fold_paths = _fold_paths(X, Y, folds, alphas, announced, route, sample_weight)
-        loo_weights = (sample_weight,) if is_loo else None
-        fold_scores = _score_paths(X, Y, folds, fold_paths, layout.kind, threshold, loo_weights)
+        fold_scores = _score_paths(X, Y, folds, alphas, route, sample_weight, layout.kind, threshold, is_loo)
     return closed_form_cross_validation(X, Y, layout, folds, settings, fold_scores, scorer), folds.total
 
 
@@ -215,13 +212,16 @@ def _score_paths(
     X: Any,
     Y: sparse.csr_array,
     folds: Folds,
-    fold_paths: tuple[list[Any], list[float], list[tuple[np.ndarray, float]]],
+    alphas: list[Any],
+    route: Any,
+    sample_weight: Any,
     kind: str,
     threshold: Any,
-    loo_weights: tuple[Any] | None,
+    is_loo: bool,
 ) -> FoldScores:
-    """Return the fold scores along ridge paths; of single rows left out where `loo_weights` are given."""
-    paths, auto_alphas, counts_of_fold = fold_paths
+    """Return the fold scores along ridge paths, or those of single rows left out."""
+    announced = () if is_loo or is_auto(alphas[0]) else alphas
+    paths, auto_alphas, counts_of_fold = _fold_paths(X, Y, folds, alphas, announced, route, sample_weight)
     constants = [constant_labels(counts, weight) for counts, weight in counts_of_fold]
 
     def fold_scores(setting: dict[str, Any]) -> Iterator[np.ndarray]:
@@ -232,8 +232,8 @@ def _score_paths(
             )
             for path, alpha, (counts, weight) in zip(paths, alpha_of_fold, counts_of_fold, strict=True)
         ]
-        if loo_weights is not None:
-            yield leave_one_out(paths[0], X, Y, alpha_of_fold[0], *loo_weights) - thresholds[0]
+        if is_loo:
+            yield leave_one_out(paths[0], X, Y, alpha_of_fold[0], sample_weight) - thresholds[0]
             return
         solutions = [path.solve(alpha) for path, alpha in zip(paths, alpha_of_fold, strict=True)]
         for solution, fold_threshold, constant, (_, test) in zip(
