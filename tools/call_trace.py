@@ -28,7 +28,7 @@ MOST_TURNS = {
     "HypergraphSpectral": 5,
     "PLST": 14,
     "ThresholdTuner": 56,
-    "RankSVM": 96,
+    "RankSVM": 29,
     "AutoMultiLabel": 2850,
     "hyperlabel fit": 194,
 }

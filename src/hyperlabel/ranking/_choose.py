@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from hyperlabel._missing_labels import split_missing
 from hyperlabel.metrics import label_ranking_average_precision
 from hyperlabel.metrics.validation import CheckedAnswer, Truth
 from hyperlabel.ranking._fit import RankFit
@@ -58,39 +57,48 @@ def choose_C(fit: RankFit) -> tuple[float, dict[float, float]]:
 
 
 def _mean_score(fold_paths: list[_FoldPath], C: float) -> float:
-    return float(np.mean([fold_path.score(C) for fold_path in fold_paths]))
+    """Return the mean average precision of the held-out rows: all folds solved, then all scored."""
+    solutions = []
+    for path in fold_paths:
+        previous_C, duals = path.previous
+        if duals is not None:
+            duals *= C / previous_C
+        seed = check_random_state(path.fit.model.random_state)
+        result = path.problem.solve(path.fit.model.solver, duals, seed, C=C, **path.fit.limits)
+        path.previous = C, result.alpha
+        solutions.append(path.problem.read_back(result))
+    fold_scores = []
+    for path, (coef, intercept) in zip(fold_paths, solutions, strict=True):
+        scores = np.asarray(path.test_rows @ coef[:-1].T) + intercept[:-1]
+        if path.fit.single:
+            scores = np.column_stack([np.zeros(len(scores)), scores])
+        if path.missing is not None:  # below all others, an unknown label moves no precision
+            scores[path.missing.toarray() > 0] = -np.inf
+        fold_scores.append(
+            label_ranking_average_precision(path.truth, CheckedAnswer(scores), sample_weight=path.weights)
+        )
+    return float(np.mean(fold_scores))
 
 
 class _FoldPath:
     """One part of the rows held out, the machine fitted on the others for one C after the other."""
 
     def __init__(self, fit: RankFit, is_train: np.ndarray) -> None:
-        train_rows, test_rows = np.flatnonzero(is_train), np.flatnonzero(~is_train)
-        X_train = fit.X[train_rows][:, train_rows] if fit.model.kernel == "precomputed" else fit.X[train_rows]
-        train_weights = None if fit.weights is None else fit.weights[train_rows]
+        train, test = np.flatnonzero(is_train), np.flatnonzero(~is_train)
+        is_precomputed = fit.model.kernel == "precomputed"
         model = copy.copy(fit.model)
         max_epochs = EPOCHS if model.solver == "dcd" else 20 * EPOCHS
         model.tol, model.max_iter = max(model.tol, ROUGH), min(model.max_iter or max_epochs, max_epochs)
-        self.fit = RankFit(model, X_train, fit.Y[train_rows], train_weights)
-        self.test_X = (
-            fit.X[test_rows][:, train_rows] if fit.model.kernel == "precomputed" else fit.X[test_rows]
+        self.missing = None if fit.missing is None else fit.missing[test]
+        known = fit.known_labels[train], None if fit.missing is None else fit.missing[train]
+        X_train = fit.X[train][:, train] if is_precomputed else fit.X[train]
+        train_weights = None if fit.weights is None else fit.weights[train]
+        self.fit = RankFit(model, X_train, fit.Y[train], train_weights, known)
+        self.problem = self.fit.pose(model._laplacian_weight())
+        test_rows = fit.X[test][:, train] if is_precomputed else fit.X[test]
+        self.test_rows = test_rows if self.fit.kernel is None else self.fit.kernel.rows(test_rows)
+        self.truth, self.weights = (
+            Truth(fit.known_labels[test]),
+            None if fit.weights is None else fit.weights[test],
         )
-        known_labels, self.missing = split_missing(fit.labels[test_rows])
-        self.truth = Truth(known_labels)
-        self.weights = None if fit.weights is None else fit.weights[test_rows]
         self.previous: tuple[float, Any] = 1.0, None
-
-    def score(self, C: float) -> float:
-        """Return the average precision of the held-out rows."""
-        fit, (previous_C, duals) = self.fit, self.previous
-        if duals is not None:
-            duals *= C / previous_C
-        solved = fit.solve(fit.model, C, fit.model._laplacian_weight(), duals, sized=False)
-        self.previous = C, solved.result.alpha
-        test_features = self.test_X if fit.kernel is None else fit.kernel.rows(self.test_X)
-        scores = np.asarray(test_features @ solved.coef.T) + solved.intercept
-        if fit.single:
-            scores = np.column_stack([np.zeros(len(scores)), scores])
-        if self.missing is not None:  # below all others, an unknown label moves no precision
-            scores[self.missing.toarray() > 0] = -np.inf
-        return label_ranking_average_precision(self.truth, CheckedAnswer(scores), sample_weight=self.weights)

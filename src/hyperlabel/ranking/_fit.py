@@ -14,17 +14,9 @@ from hyperlabel._validation import per_label_values
 from hyperlabel.decision import set_size_targets
 from hyperlabel.geometry import LabelHypergraph
 from hyperlabel.geometry.kernels import KernelRows
-from hyperlabel.solvers.arrays import BLOCK_BYTES, as_dense
-from hyperlabel.solvers.rank.dual_coordinate_descent import solve_rank_dcd
-from hyperlabel.solvers.rank.frank_wolfe import solve_rank_frank_wolfe
+from hyperlabel.solvers.arrays import BLOCK_BYTES
 from hyperlabel.solvers.rank.problem import RankProblem, RankResult, count_relevant, rank_memory
-from hyperlabel.solvers.rank.row_space import (
-    RowSpace,
-    kernel_space,
-    unwhiten_weights,
-    whiten_rows,
-    whitening_factor,
-)
+from hyperlabel.solvers.rank.row_space import RowSpace, ScaledProblem, kernel_space
 from hyperlabel.solvers.rank.scaling import FeatureScaling
 from hyperlabel.solvers.rank.svr import GRAM_FEATURES, solve_svr
 
@@ -46,26 +38,37 @@ class Solved:
 class RankFit:
     """Rows, labels and geometry of one fit; `solve` may be called for many C and λ."""
 
-    def __init__(self, model: Any, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        Y: sparse.csr_array,
+        weights: np.ndarray | None,
+        known: tuple[sparse.csr_array, sparse.csr_array | None] | None = None,
+    ) -> None:
         self.options = solver_options(model)
+        max_iter = model.max_iter or MAX_ITER[model.solver]
+        self.limits = {"tol": model.tol, "max_iter": max_iter, **self.options}
         if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"A precomputed kernel must be square, got {X.shape[0]}×{X.shape[1]}: "
                 "pass k(xᵢ, xⱼ) of the training rows."
             )
-        refuse_if_too_large(model, X, Y, model._laplacian_weight())
         self.model, self.X, self.Y, self.weights = model, X, Y, weights
         self.single = Y.shape[1] == 1  # one column has no pairs: rank it against its absence
         self.labels = sparse.csr_array(sparse.hstack([1 - Y.toarray(), Y])) if self.single else Y
         self._posed: Any = None
-        self.known_labels = split_missing(self.labels)[0]
+        self.known_labels, self.missing = known or split_missing(self.labels)
         self.sized = not self.single and model._layout.kind == "multilabel"
         self.cost = _label_costs(
             model.label_cost, self.known_labels, weights, model.label_names_, self.single
         )
-        self.scaling = FeatureScaling.fit(
-            X, "none" if model.kernel == "precomputed" else model.scaling, weights
-        )
+
+    @cached_property
+    def scaling(self) -> FeatureScaling:
+        """The scaling of the features."""
+        mode = "none" if self.model.kernel == "precomputed" else self.model.scaling
+        return FeatureScaling.fit(self.X, mode, self.weights)
 
     @cached_property
     def kernel(self) -> KernelRows | None:
@@ -119,62 +122,42 @@ class RankFit:
         mean = np.trace(form) / (len(form) if self.kernel is not None else self.X.shape[1])
         return form / mean if self.model.scale == "trace" and mean > 0 else form
 
-    def solve(
-        self, model: Any, C: float, weight: float, alpha: np.ndarray | None = None, *, sized: bool = True
-    ) -> Solved:
+    def solve(self, C: float, weight: float, alpha: np.ndarray | None = None) -> Solved:
         """Solve for one C and one λ, from given duals; then learn the threshold, if label sets are wanted."""
-        space, G, problem = self._build_problem(weight)
-        common = {"C": C, "tol": model.tol, "max_iter": model.max_iter or MAX_ITER[model.solver]}
-        if model.solver == "dcd":
-            if alpha is not None and len(alpha) != problem.n_pairs:
-                alpha = None
-            result = solve_rank_dcd(
-                problem, alpha=alpha, seed=check_random_state(model.random_state), **self.options, **common,
-            )  # fmt: skip
-        else:
-            result = solve_rank_frank_wolfe(problem, trace=self.options["trace"], **common)
-        W = result.W if G is None else unwhiten_weights(result.W, G)
-        return self._read_back(space, problem, result, W, sized and self.sized)
-
-    def _build_problem(self, weight: float) -> tuple[RowSpace, np.ndarray | None, RankProblem]:
-        """Return rows, factor and pairs for one λ; kept for the λ last asked for."""
-        if self._posed is None or self._posed[0] != weight:
-            space, G = (self.full, whitening_factor(self.form, weight)) if weight > 0 else (self.plain, None)
-            rows = space.rows if G is None else whiten_rows(space.rows, G)
-            problem = RankProblem.build(
-                rows, self.labels, sample_weight=self.weights, label_cost=self.cost, shift=space.shift
-            )
-            self._posed = weight, (space, G, problem)
-        return self._posed[1]
-
-    def _read_back(
-        self, space: RowSpace, problem: RankProblem, result: RankResult, W: np.ndarray, sized: bool
-    ) -> Solved:
-        """Undo factor and scaling; one more column carries the threshold."""
-        w, b, set_size_regressor = np.zeros(len(W)), 0.0, None
-        if sized and self.model.set_size_regressor is not None:
+        posed, seed = self.pose(weight), check_random_state(self.model.random_state)
+        result = posed.solve(self.model.solver, alpha, seed, C=C, **self.limits)
+        w, b, set_size_regressor = None, 0.0, None
+        if self.sized and self.model.set_size_regressor is not None:
             fit_params = {} if self.weights is None else {"sample_weight": self.weights}
             set_size_regressor = clone(self.model.set_size_regressor)
-            set_size_regressor.fit(self.X, self._set_size_targets(problem, result), **fit_params)
-        elif sized:
-            size_targets = self._set_size_targets(problem, result)
-            size_fit = solve_svr(space.rows, size_targets, sample_weight=self.weights)
-            w, b = size_fit.w, size_fit.b + float(space.shift @ size_fit.w)
-        all_W, all_b = np.column_stack([W, w]), np.append(result.b, b)
-        if self.single:
-            all_W = np.column_stack([W[:, 1] - W[:, 0], w])
-            all_b = np.array([result.b[1] - result.b[0], b])
-        if space.lift is not None:
-            all_W = space.lift @ all_W
-        if self.kernel is None:
-            if space.lift is not None:  # from weights on centred rows to weights on features
-                scaled = self.scaling.rows(self.X)
-                centre = self.scaling.shift if sparse.issparse(scaled) else np.zeros(scaled.shape[1])
-                all_W = as_dense(scaled.T @ all_W) - np.outer(centre, all_W.sum(axis=0))
-            coef, intercept = self.scaling.unscale(all_W, all_b)
-        else:
-            coef, intercept = np.ascontiguousarray(all_W.T), all_b
+            set_size_regressor.fit(self.X, self._set_size_targets(posed.problem, result), **fit_params)
+        elif self.sized:
+            size_targets = self._set_size_targets(posed.problem, result)
+            size_fit = solve_svr(posed.space.rows, size_targets, sample_weight=self.weights)
+            w, b = size_fit.w, size_fit.b + float(posed.space.shift @ size_fit.w)
+        coef, intercept = posed.read_back(result, w, b)
         return Solved(result, coef[:-1], intercept[:-1], coef[-1], float(intercept[-1]), set_size_regressor)
+
+    def pose(self, weight: float) -> ScaledProblem:
+        """Return rows, factor and pairs for one λ; kept for the λ last asked for."""
+        if self._posed is None or self._posed[0] != weight:
+            space, form = (self.full, self.form) if weight > 0 else (self.plain, None)
+            scaling = self.scaling if self.kernel is None else None
+            costs = {"sample_weight": self.weights, "label_cost": self.cost}
+            self._posed = (
+                weight,
+                ScaledProblem.build(
+                    space,
+                    self.labels,
+                    self.X,
+                    scaling,
+                    is_single=self.single,
+                    form=form,
+                    weight=weight,
+                    **costs,
+                ),
+            )
+        return self._posed[1]
 
     def _set_size_targets(self, problem: RankProblem, result: RankResult) -> np.ndarray:
         targets = np.empty(self.Y.shape[0])
@@ -196,11 +179,10 @@ def estimate_fit_memory(model: Any, X: Any, Y: sparse.csr_array, weight: float) 
 
 def _estimate_memory(model: Any, X: Any, Y: sparse.csr_array, weight: float) -> int:
     n, d = X.shape
-    n_labels = max(Y.shape[1], 2)
+    n_labels, dual_dtype = max(Y.shape[1], 2), solver_options(model)["dual_dtype"]
     n_relevant, n_irrelevant = count_relevant(Y)
     n_pairs = int((n_relevant * n_irrelevant).sum()) if Y.shape[1] > 1 else n
     n_pairs = n_pairs if model.solver == "dcd" else 0
-    dual_dtype = solver_options(model)["dual_dtype"]
     if model.kernel != "linear" or (weight > 0 and d > n):
         row_bytes = 8 * n * (d if model.kernel == "linear" else 0)  # scaled, to form the kernel
         row_bytes += 8 * n * n * (5 if weight > 0 else 3)  # eigenvectors, Φ, lift; XᵀLX and G

@@ -64,7 +64,7 @@ def rank_svm_path(
         for C in sorted(Cs):
             model = copy.copy(template).set_params(C=C, hypergraph_weight=weight)
             start_duals = None if duals is None else duals * (C / previous_C)
-            solved = prepared.solve(model, C, model._laplacian_weight(), start_duals)
+            solved = prepared.solve(C, model._laplacian_weight(), start_duals)
             model.C_ = C
             model._adopt(prepared, solved)
             duals, previous_C = solved.result.alpha, C

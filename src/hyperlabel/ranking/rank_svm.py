@@ -36,7 +36,7 @@ from hyperlabel._params import FLAG, NONE, Rule, number, one_of, whole
 from hyperlabel._validation import check_targets, check_weights, target_check_options
 from hyperlabel.moments.linear_map import LinearMap, not_linear
 from hyperlabel.ranking._choose import choose_C
-from hyperlabel.ranking._fit import RankFit, Solved, estimate_fit_memory
+from hyperlabel.ranking._fit import RankFit, Solved, estimate_fit_memory, refuse_if_too_large
 from hyperlabel.solvers.arrays import row_blocks
 
 DEFAULT_MEMORY = 4 * 2**30
@@ -196,7 +196,7 @@ class RankSVM(MultiLabelClassifier):
         prepared = self._prepare(X, y, sample_weight)
         self.C_ = choose_C(prepared)[0] if self.C == "auto" else float(self.C)
         start_duals = getattr(self, "_alpha", None) if self.warm_start else None
-        solved = prepared.solve(self, self.C_, self._laplacian_weight(), start_duals)
+        solved = prepared.solve(self.C_, self._laplacian_weight(), start_duals)
         self._adopt(prepared, solved)
         if self.warm_start:
             self._alpha = solved.result.alpha
@@ -224,7 +224,7 @@ class RankSVM(MultiLabelClassifier):
         return 0.0
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> RankFit:
-        X, Y = self._check_fit(X, y)
+        X, Y = self._check_fit(X, y, missing=self._accepts_missing_labels)
         weights = check_weights(sample_weight, X)
         known_rows = rows_with_known_labels(Y)
         if known_rows is not None:
@@ -237,6 +237,7 @@ class RankSVM(MultiLabelClassifier):
             if weights.any() and not weights.all() and self.kernel != "precomputed":
                 weighed_rows = np.flatnonzero(weights)  # a row of weight 0 is a row that is not there
                 X, Y, weights = X[weighed_rows], Y[weighed_rows], weights[weighed_rows]
+        refuse_if_too_large(self, X, Y, self._laplacian_weight())
         return RankFit(self, X, Y, weights)
 
     def _adopt(self, prepared: RankFit, solved: Solved) -> None:

@@ -16,9 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
-from hyperlabel.solvers.arrays import rank_tolerance
+from hyperlabel.solvers.arrays import as_dense, rank_tolerance
+from hyperlabel.solvers.rank.dual_coordinate_descent import solve_rank_dcd
+from hyperlabel.solvers.rank.frank_wolfe import solve_rank_frank_wolfe
+from hyperlabel.solvers.rank.problem import RankProblem, RankResult
+from hyperlabel.solvers.rank.scaling import FeatureScaling
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +32,73 @@ class RowSpace:
     rows: Any
     shift: np.ndarray
     lift: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledProblem:
+    """A ranking problem on such rows, and the way back from its solutions.
+
+    G is the factor of a Laplacian penalty, or None. Without `scaling` weights belong to the training rows of
+    a kernel, with it to the features of X. A single label is ranked against its absence, as two columns.
+    """
+
+    problem: RankProblem
+    space: RowSpace
+    G: np.ndarray | None
+    X: Any
+    scaling: FeatureScaling | None
+    is_single: bool
+
+    @classmethod
+    def build(
+        cls,
+        space: RowSpace,
+        labels: sparse.csr_array,
+        X: Any,
+        scaling: FeatureScaling | None,
+        *,
+        is_single: bool,
+        form: np.ndarray | None = None,
+        weight: float = 0.0,
+        **costs: Any,
+    ) -> "ScaledProblem":
+        """Lay out the pairs of the rows, whitened where ``weight·form`` is added to the penalty."""
+        G = None if form is None else whitening_factor(form, weight)
+        rows = space.rows if G is None else whiten_rows(space.rows, G)
+        problem = RankProblem.build(rows, labels, shift=space.shift, **costs)
+        return cls(problem, space, G, X, scaling, is_single)
+
+    def solve(
+        self, solver: str, alpha: np.ndarray | None, seed: Any, *, trace: bool, dual_dtype: Any, **limits: Any
+    ) -> RankResult:
+        """Solve within `limits` (C, tol, max_iter), from given duals where the solver keeps them."""
+        if solver != "dcd":
+            return solve_rank_frank_wolfe(self.problem, trace=trace, **limits)
+        if alpha is not None and len(alpha) != self.problem.n_pairs:
+            alpha = None
+        return solve_rank_dcd(
+            self.problem, alpha=alpha, seed=seed, trace=trace, dual_dtype=dual_dtype, **limits
+        )
+
+    def read_back(
+        self, result: RankResult, w: np.ndarray | None = None, b: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients and intercepts of the labels, and last those of a further function (w, b)."""
+        W = result.W if self.G is None else unwhiten_weights(result.W, self.G)
+        w = np.zeros(len(W)) if w is None else w
+        all_W, all_b = np.column_stack([W, w]), np.append(result.b, b)
+        if self.is_single:
+            all_W = np.column_stack([W[:, 1] - W[:, 0], w])
+            all_b = np.array([result.b[1] - result.b[0], b])
+        if self.space.lift is not None:
+            all_W = self.space.lift @ all_W
+        if self.scaling is None:
+            return np.ascontiguousarray(all_W.T), all_b
+        if self.space.lift is not None:  # from weights on centred rows to weights on features
+            scaled = self.scaling.rows(self.X)
+            centre = self.scaling.shift if sparse.issparse(scaled) else np.zeros(scaled.shape[1])
+            all_W = as_dense(scaled.T @ all_W) - np.outer(centre, all_W.sum(axis=0))
+        return self.scaling.unscale(all_W, all_b)
 
 
 def kernel_space(K: np.ndarray) -> RowSpace:
