@@ -16,7 +16,7 @@ VERSIONS = sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' constraints.txt
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint types contract doctest docs check attack attack-bounds soak reproduce test-minimum test-core test-spark bench clean
-.PHONY: test-fast
+.PHONY: test-fast wheel
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -61,7 +61,10 @@ docs: setup ## build the documentation site into docs/_build/html (warnings are 
 	@rm -rf docs/generated docs/gallery  # pages of names that are gone would count as warnings
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
-check: test lint types contract doctest docs ## all that CI runs
+wheel: setup ## build the wheel and the sdist, install each into a clean environment and use it
+	@PIP_CONSTRAINT=$(abspath $(VENV)/versions.txt) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/release.py --build-only
+
+check: test lint types contract doctest docs wheel ## all that CI runs
 
 # The short run of CI; an hour is ATTACK="--seconds 3600". What it finds is kept in tests/attack/corpus.
 ATTACK ?= --seconds 20
@@ -110,4 +113,4 @@ bench: setup ## peers and growth, 20 minutes; the others: python -m benchmarks.N
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.growth
 
 clean: ## remove the virtual environment and caches
-	@rm -rf $(VENV) .venv-minimum .venv-core .venv-spark .numba .numba-bounds .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .bench out
+	@rm -rf $(VENV) .venv-minimum .venv-core .venv-spark dist .numba .numba-bounds .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .bench out

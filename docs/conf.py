@@ -10,8 +10,10 @@ from numpydoc.xref import DEFAULT_LINKS
 
 import hyperlabel
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # `reproduction` is no part of the installed package
+# `reproduction` and `tools` are no part of the installed package.
+sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[1] / "tools")]
 from reproduction.inventory import add_source_lines
+from site_page import write_model_page
 
 project = "hyperlabel"
 author = "The hyperlabel developers"
@@ -51,6 +53,7 @@ copybutton_prompt_text = ">>> "
 html_theme = "furo"
 html_title = "hyperlabel"
 html_static_path = ["_static"]
+html_extra_path = ["_build/extra"]  # model-page.html, which setup() writes
 html_css_files = ["site.css"]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.codeobj.json"]
 templates_path = ["_templates"]
@@ -110,5 +113,6 @@ def _lines_of_equations(app, docname, source):
 
 def setup(app):
     """Sphinx calls this once."""
+    write_model_page(Path(__file__).parent / "_build" / "extra" / "model-page.html")
     app.connect("source-read", _lines_of_equations)
     app.connect("autodoc-skip-member", _ours_only)

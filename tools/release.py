@@ -1,8 +1,9 @@
-"""Make a release, or refuse to: ``python tools/release.py [--skip-tests] VERSION``.
+"""Make a release, or refuse to: ``python tools/release.py [--skip-tests | --build-only] VERSION``.
 
 Refused are a dirty tree, a version other than the package's, a changelog or CITATION.cff without it, red
-tests. Then the wheel and the sdist are built, checked (`twine check`) and installed into a clean environment,
-where the command trains on a table, tags a text and runs the demo. Nothing is uploaded.
+tests. Then the wheel and the sdist are built and checked (`twine check`). Each is installed into a clean
+environment and used there: the sdist without optional packages, the wheel with all of them. Nothing is
+uploaded. ``--build-only`` builds and uses the two whatever the tree looks like; CI runs it (`make wheel`).
 """
 
 from __future__ import annotations
@@ -43,45 +44,65 @@ def refusals(version: str, root: Path = ROOT) -> list[str]:
     return found
 
 
-def build() -> list[Path]:
-    """Build and check the wheel and the sdist."""
+def build() -> tuple[Path, Path]:
+    """Build the sdist and the wheel, and check both."""
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         python = Path(folder) / "bin" / "python"
         run(python, "-m", "pip", "install", "-q", "build", "twine")
         run(python, "-m", "build", ROOT)
-        files = sorted((ROOT / "dist").iterdir())
-        run(python, "-m", "twine", "check", "--strict", *files)
-    return files
+        (sdist,), (wheel,) = (list((ROOT / "dist").glob(ending)) for ending in ("*.tar.gz", "*.whl"))
+        run(python, "-m", "twine", "check", "--strict", sdist, wheel)
+    return sdist, wheel
 
 
-def try_out(wheel: Path) -> str:
-    """Install the wheel into a clean environment and use it away from the source."""
+def try_out(sdist: Path, wheel: Path) -> str:
+    """Install both files into a clean environment, one after the other, and use them away from the source.
+
+    Returns
+    -------
+    str
+        What ``hyperlabel --version`` says there.
+    """
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
-        command, away = Path(folder) / "bin" / "hyperlabel", Path(folder)
-        run(Path(folder) / "bin" / "python", "-m", "pip", "install", "-q", f"{wheel}[all]")
-        table = ROOT / "examples" / "packages.csv"
-        run(command, "fit", table, "--text", "description", "--labels", "tags", "-o", "m.hyper", cwd=away)
-        run(command, "predict", "m.hyper", "--text", "plays music files in a terminal", cwd=away)
-        run(command, "demo", cwd=away)
-        return run(command, "--version").strip()
+        pip = (Path(folder) / "bin" / "python", "-m", "pip", "--disable-pip-version-check")
+        run(*pip, "install", "-q", sdist)
+        _tag_a_text(Path(folder))
+        # pip takes a wheel of the version that is installed for installed already.
+        run(*pip, "uninstall", "-q", "-y", "hyperlabel")
+        run(*pip, "install", "-q", f"{wheel}[all]")
+        _tag_a_text(Path(folder))
+        run(Path(folder) / "bin" / "hyperlabel", "demo", cwd=Path(folder))
+        return run(Path(folder) / "bin" / "hyperlabel", "--version", cwd=Path(folder)).strip()
+
+
+def _tag_a_text(folder: Path) -> None:
+    """Train the installed command on a table of the examples, and ask it for the tags of a new text."""
+    command, table = folder / "bin" / "hyperlabel", ROOT / "examples" / "packages.csv"
+    run(command, "fit", table, "--text", "description", "--labels", "tags", "-o", "m.hyper", cwd=folder)
+    tags = run(command, "predict", "m.hyper", "--text", "plays music files in a terminal", cwd=folder)
+    if "use::playing" not in tags:
+        sys.exit(f"The installed command does not know a music player:\n{tags}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="make a release, or refuse to")
-    parser.add_argument("version")
+    parser.add_argument("version", nargs="?")
     parser.add_argument("--skip-tests", action="store_true", help="for a rehearsal: never for a real release")
+    parser.add_argument("--build-only", action="store_true", help="build both files and use them")
     given = parser.parse_args()
-    against = refusals(given.version)
-    if against:
-        sys.exit("Not released: " + "; ".join(against) + ".")
-    if not given.skip_tests:
-        run("bash", ".ci/run")
-    files = build()
-    wheel = next(path for path in files if path.suffix == ".whl")
-    print(f"{try_out(wheel)} works from its wheel. Ready: {', '.join(path.name for path in files)}")
+    if given.build_only == (given.version is not None):
+        parser.error("name the version to release, or give --build-only")
+    if not given.build_only:
+        against = refusals(given.version)
+        if against:
+            sys.exit("Not released: " + "; ".join(against) + ".")
+        if not given.skip_tests:
+            run("bash", ".ci/run")
+    sdist, wheel = build()
+    print(f"{try_out(sdist, wheel)} works from its sdist and its wheel: {sdist.name}, {wheel.name}")
 
 
 if __name__ == "__main__":

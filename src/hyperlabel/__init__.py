@@ -7,7 +7,7 @@ costs next to nothing and pulls in neither scikit-learn nor numba.
 import importlib
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each public name lives; one line per room of the architecture (docs/architecture.md).
 _PACKAGES: dict[str, tuple[str, ...]] = {
