@@ -11,9 +11,11 @@ from numpydoc.xref import DEFAULT_LINKS
 import hyperlabel
 
 # `reproduction` and `tools` are no part of the installed package.
-sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[1] / "tools")]
-from reproduction.inventory import add_source_lines
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 from site_page import write_model_page
+
+from reproduction.inventory import add_source_lines
 
 project = "hyperlabel"
 author = "The hyperlabel developers"
