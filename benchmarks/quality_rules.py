@@ -69,7 +69,7 @@ class Split:
     T: sparse.csr_array
     selector: Selector
     measure: str
-    judged: dict[int, Any] = field(default_factory=dict)  # fold values of single candidates
+    judged: dict[Any, Any] = field(default_factory=dict)  # fold values of candidates, by identity
 
     def one(self, index: int, entry: Entry) -> Any:
         """Return the fold scores of one candidate, judged once for all rules."""
@@ -148,6 +148,7 @@ def standing(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
     members = [pool[i] for i in chosen.members]
     blend = selector.blend(chosen, [entry.run for entry in members])
     oof = blend([entry.run.scores for entry in members])
+    split.judged["oof", len(pool)] = oof
     thresholds = selector.thresholds(chosen.threshold_strategy, oof, split.Y)
     return blend([entry.held_out for entry in members]), thresholds
 
@@ -243,7 +244,7 @@ def standing_with(make_selector: Any) -> Callable[[Split, list[Entry]], tuple[np
     def rule(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
         task, scorer = split.selector.task, split.selector.scorer
         other = make_selector(task, scorer, split.selector.threshold_scoring, ranks=split.selector.ranks)
-        return standing(replace(split, selector=other), pool)
+        return standing(replace(split, selector=other, judged=dict(split.judged)), pool)
 
     return rule
 
@@ -278,26 +279,91 @@ class EqualSelector(Selector):
         return super()._choose_weights(member_runs, calibrators, rows, False)
 
 
+def shrunk(shrinkage: float) -> Callable[[Split, list[Entry]], tuple[np.ndarray, np.ndarray]]:
+    """Return the standing choice with thresholds drawn otherwise to the shared one (macro-F1)."""
+
+    def rule(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
+        scores, thresholds = standing(split, pool)
+        if split.measure != "f1_macro":
+            return scores, thresholds
+        return scores, split.thresholds(split.judged["oof", len(pool)], shrinkage)
+
+    return rule
+
+
+FIXED = ("linear-svm", "rank-svm", "logistic")  # methods whose cost does not follow the time left
+
+
+def budgeted(
+    share: float, first_share: float
+) -> Callable[[Split, list[Entry]], tuple[np.ndarray, np.ndarray]]:
+    """Return the standing choice among what fits into a share of the pool's CPU seconds.
+
+    After the ridge those of `FIXED` that fit into `first_share` of the budget come before all others.
+    """
+
+    def rule(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
+        budget = share * sum(entry.run.seconds for entry in pool)
+        in_order = sorted(pool, key=lambda entry: STANDING.index(entry.run.name))
+        tried = [entry for entry in in_order if entry.run.name == "ridge"][:1]
+        spent = sum(entry.run.seconds for entry in tried)
+        for names, limit in ((FIXED, first_share * budget), (STANDING, budget)):
+            for entry in in_order:
+                if entry.run.name in names and entry not in tried and spent + entry.run.seconds <= limit:
+                    tried.append(entry)
+                    spent += entry.run.seconds
+        return standing(replace(split, judged=dict(split.judged)), tried)
+
+    return rule
+
+
+def trusted_with(name: str) -> Callable[[Split, list[Entry]], tuple[np.ndarray, np.ndarray]]:
+    """Return the rule that averages the log-odds of the trusted methods and of one more."""
+
+    def rule(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
+        names = (*split.selector.trusted, name)
+        return stacked(most=len(names), pull=np.inf)(split, [e for e in pool if e.run.name in names])
+
+    return rule
+
+
+def as_log_odds(rule: Any) -> Callable[[Split, list[Entry]], tuple[np.ndarray, np.ndarray]]:
+    """Return a rule that averages log-odds whatever the members are."""
+
+    def on_log_odds(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
+        linear = [replace(e, run=replace(e.run, model=BinaryRelevance())) for e in pool]
+        judged = {id(new): split.one(0, old) for old, new in zip(pool, linear, strict=True)}
+        return rule(replace(split, judged=judged), linear)
+
+    return on_log_odds
+
+
 RULES_TRIED: dict[str, tuple[str, Any]] = {
     "as it stands": ("standing", standing),
     "best candidate": ("standing", best),
     "weights by log-loss": ("standing", standing_with(StackedSelector)),
     "equal weights only": ("standing", standing_with(EqualSelector)),
-    "equal weights, linear on all rows": ("all rows", standing_with(EqualSelector)),
-    "equal weights, with shared losses": ("shared losses", standing_with(EqualSelector)),
-    "equal log-odds of trusted": ("standing", stacked(most=2, pull=np.inf, start="trusted")),
-    "equal log-odds of 4": ("standing", stacked(most=4, pull=np.inf)),
-    "stacked log-odds": ("standing", stacked(pull=0.0)),
+    "blends of log-odds": ("standing", as_log_odds(standing)),
+    "blends of log-odds, weights by log-loss": ("standing", as_log_odds(standing_with(StackedSelector))),
+    "shared losses join": ("shared losses", standing),
+    "balanced logistic joins": ("balanced", standing),
+    "shrinkage 3": ("standing", shrunk(3.0)),
+    "shrinkage 30": ("standing", shrunk(30.0)),
+    "trusted, mean log-odds": ("standing", stacked(most=2, pull=np.inf, start="trusted")),
+    "trusted and random forest, mean log-odds": ("random forest", trusted_with("random-forest")),
+    "trusted and rank-svm, mean log-odds": ("standing", trusted_with("rank-svm")),
     "stacked log-odds, 10 rows to equal": ("standing", stacked(pull=10.0)),
     "stacked log-odds, 10 rows to trusted": ("standing", stacked(pull=10.0, start="trusted")),
     "stacked log-odds, 100 rows to trusted": ("standing", stacked(pull=100.0, start="trusted")),
-    "stacked log-odds, 100 rows to the best": ("standing", stacked(pull=100.0, start="best")),
-    "stacked probabilities": ("standing", stacked(pull=10.0, odds=False)),
-    "stacked log-odds, all rows": ("all rows", stacked(pull=10.0, start="trusted")),
-    "stacked log-odds, everything": ("everything", stacked(most=8, pull=10.0, start="trusted")),
+    "stacked, 10 to trusted, random forest": ("random forest", stacked(pull=10.0, start="trusted")),
+    "stacked, 100 to trusted, random forest": ("random forest", stacked(pull=100.0, start="trusted")),
+    "stacked, 10 to trusted, everything": ("everything", stacked(most=8, pull=10.0, start="trusted")),
+    "half of the budget, this order": ("standing", budgeted(0.5, 0.0)),
+    "half of the budget, linear first": ("standing", budgeted(0.5, 1 / 3)),
     "peer chosen by its folds": ("peers", best),
     "soft vote of scikit-learn": ("peers", soft_vote),
 }
+NOT_OURS = ("peers",)
 
 
 def judge(path: Path, measures: tuple[str, ...], rules: list[str], kept: dict[str, float]) -> None:
@@ -347,7 +413,9 @@ def main() -> None:
     print(f"| rule | {' | '.join(options.measures)} |\n|{'---|' * (1 + len(columns))}")
     for i, title in enumerate(options.rules[1:], start=1):
         print(f"| {title} | {' | '.join(cell(gains[:, i]) for _, gains in columns)} |")
-    tried = [i for i, r in enumerate(options.rules) if RULES_TRIED[r][0] != "peers"]
+    tried = [
+        i for i, r in enumerate(options.rules) if RULES_TRIED[r][0] not in NOT_OURS and "budget" not in r
+    ]
     left_out = [cell(left_out_choice(gains[:, tried])) for _, gains in columns]
     print(f"| chosen on the other sets | {' | '.join(left_out)} |")
 
