@@ -148,7 +148,7 @@ def standing(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
     members = [pool[i] for i in chosen.members]
     blend = selector.blend(chosen, [entry.run for entry in members])
     oof = blend([entry.run.scores for entry in members])
-    split.judged["oof", len(pool)] = oof
+    split.judged["oof"] = oof
     thresholds = selector.thresholds(chosen.threshold_strategy, oof, split.Y)
     return blend([entry.held_out for entry in members]), thresholds
 
@@ -244,7 +244,7 @@ def standing_with(make_selector: Any) -> Callable[[Split, list[Entry]], tuple[np
     def rule(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
         task, scorer = split.selector.task, split.selector.scorer
         other = make_selector(task, scorer, split.selector.threshold_scoring, ranks=split.selector.ranks)
-        return standing(replace(split, selector=other, judged=dict(split.judged)), pool)
+        return standing(replace(split, selector=other), pool)
 
     return rule
 
@@ -283,10 +283,13 @@ def shrunk(shrinkage: float) -> Callable[[Split, list[Entry]], tuple[np.ndarray,
     """Return the standing choice with thresholds drawn otherwise to the shared one (macro-F1)."""
 
     def rule(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
-        scores, thresholds = standing(split, pool)
         if split.measure != "f1_macro":
-            return scores, thresholds
-        return scores, split.thresholds(split.judged["oof", len(pool)], shrinkage)
+            return standing_with(EqualSelector)(split, pool)
+        if "shrunk" not in split.judged:
+            scores, _ = standing_with(EqualSelector)(split, pool)
+            split.judged["shrunk"] = scores, split.judged["oof"]
+        scores, oof = split.judged["shrunk"]
+        return scores, split.thresholds(oof, shrinkage)
 
     return rule
 
@@ -312,7 +315,7 @@ def budgeted(
                 if entry.run.name in names and entry not in tried and spent + entry.run.seconds <= limit:
                     tried.append(entry)
                     spent += entry.run.seconds
-        return standing(replace(split, judged=dict(split.judged)), tried)
+        return standing_with(EqualSelector)(split, tried)
 
     return rule
 
@@ -341,21 +344,16 @@ def as_log_odds(rule: Any) -> Callable[[Split, list[Entry]], tuple[np.ndarray, n
 RULES_TRIED: dict[str, tuple[str, Any]] = {
     "as it stands": ("standing", standing),
     "best candidate": ("standing", best),
-    "weights by log-loss": ("standing", standing_with(StackedSelector)),
     "equal weights only": ("standing", standing_with(EqualSelector)),
-    "blends of log-odds": ("standing", as_log_odds(standing)),
+    "weights by log-loss": ("standing", standing_with(StackedSelector)),
+    "blends of log-odds, equal weights": ("standing", as_log_odds(standing_with(EqualSelector))),
     "blends of log-odds, weights by log-loss": ("standing", as_log_odds(standing_with(StackedSelector))),
-    "shared losses join": ("shared losses", standing),
-    "balanced logistic joins": ("balanced", standing),
+    "balanced logistic joins, equal weights": ("balanced", standing_with(EqualSelector)),
     "shrinkage 3": ("standing", shrunk(3.0)),
     "shrinkage 30": ("standing", shrunk(30.0)),
-    "trusted, mean log-odds": ("standing", stacked(most=2, pull=np.inf, start="trusted")),
     "trusted and random forest, mean log-odds": ("random forest", trusted_with("random-forest")),
-    "trusted and rank-svm, mean log-odds": ("standing", trusted_with("rank-svm")),
-    "stacked log-odds, 10 rows to equal": ("standing", stacked(pull=10.0)),
     "stacked log-odds, 10 rows to trusted": ("standing", stacked(pull=10.0, start="trusted")),
     "stacked log-odds, 100 rows to trusted": ("standing", stacked(pull=100.0, start="trusted")),
-    "stacked, 10 to trusted, random forest": ("random forest", stacked(pull=10.0, start="trusted")),
     "stacked, 100 to trusted, random forest": ("random forest", stacked(pull=100.0, start="trusted")),
     "stacked, 10 to trusted, everything": ("everything", stacked(most=8, pull=10.0, start="trusted")),
     "half of the budget, this order": ("standing", budgeted(0.5, 0.0)),
