@@ -355,6 +355,7 @@ RULES_TRIED: dict[str, tuple[str, Any]] = {
     "stacked log-odds, 10 rows to trusted": ("standing", stacked(pull=10.0, start="trusted")),
     "stacked log-odds, 100 rows to trusted": ("standing", stacked(pull=100.0, start="trusted")),
     "stacked, 100 to trusted, random forest": ("random forest", stacked(pull=100.0, start="trusted")),
+    "stacked, 10 to trusted, random forest": ("random forest", stacked(most=7, pull=10.0, start="trusted")),
     "stacked, 10 to trusted, everything": ("everything", stacked(most=8, pull=10.0, start="trusted")),
     "half of the budget, this order": ("standing", budgeted(0.5, 0.0)),
     "half of the budget, linear first": ("standing", budgeted(0.5, 1 / 3)),

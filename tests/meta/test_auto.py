@@ -24,7 +24,6 @@ from hyperlabel.meta.candidate_selection import (
     CandidateScore,
     MemberCalibrator,
     Selector,
-    learned_weights,
 )
 from hyperlabel.meta.catalogue import CATALOGUE
 from hyperlabel.meta.portfolio import PROBED, CandidateRun, OutOfTime, Task, _stop_if_labels_take_too_long
@@ -296,17 +295,6 @@ def test_linear_members_are_read_by_the_sigmoid_of_their_label_and_one_for_all(d
         assert_allclose(blend([scores] * len(parts)), np.mean(read, axis=0), atol=1e-10)
     alone = Selector(task, None, "f1_macro").blend(candidate_scores, parts)
     assert_array_equal(alone([scores]), scores)  # thresholds do not ask for the order across labels
-
-
-def test_learned_weights_find_the_good_members_and_stay_near_equal():
-    rng = np.random.default_rng(0)
-    Y = (rng.random((400, 6)) < 0.3).astype(int)
-    noise = [rng.normal(size=Y.shape) for _ in range(3)]
-    scores = [1.5 * Y + noise[0], 1.5 * Y + noise[1], 5 * noise[2]]
-    weights = learned_weights(scores, lambda mean: label_ranking_average_precision(Y, mean))
-    assert weights[2] == 0
-    assert_allclose(weights[:2], 0.5, atol=0.2)
-    assert_allclose(learned_weights(scores[:1], lambda mean: 0.0), [1.0])
 
 
 def test_each_candidate_is_told_as_soon_as_it_is_judged(data, capsys):

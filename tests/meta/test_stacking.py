@@ -1,4 +1,4 @@
-"""Stacked weights: the minimum a grid finds, the limits of the preference for equal weights, unknown labels."""
+"""Stacked weights: the minimum a grid finds, the limits of preferring equal ones, unknown labels."""
 
 from itertools import product
 

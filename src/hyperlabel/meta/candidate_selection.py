@@ -14,10 +14,8 @@ than one standard deviation over the folds: the best of twenty on a few hundred 
 labels. There the ridge is trusted, unless another candidate gains more than one standard error over the
 folds. A blend is dropped if it is worse than its best member by more than one standard deviation.
 
-Weights are equal, or learned for the requested measure one step at a time (Caruana et al., *Ensemble
-selection from libraries of models*, ICML 2004). Each step adds the member that raises the measure most; a
-member may be added repeatedly. One more step for every member chosen shrinks the weights towards equal.
-Learned weights are offered where they gain more than one standard error over the folds. Members are chosen by
+Weights are equal, or stacked: those of least log-loss out of fold, drawn to equal ones (`meta.stacking`).
+Stacked ones are offered where they gain more than one standard error over the folds. Members are chosen by
 what they add to the trusted ones, or to the best candidate where not all trusted ones were tried.
 """
 
@@ -33,10 +31,10 @@ from hyperlabel.decision import Sigmoid, per_label_thresholds
 from hyperlabel.decision.known_entries import is_complete
 from hyperlabel.decision.strategies import OutOfFold, make_strategy
 from hyperlabel.meta.portfolio import CandidateRun, Task
+from hyperlabel.meta.stacking import stack_weights
 from hyperlabel.metrics.scorers import score_known
 
 RULES = ("per_label", "global")  # strategies with thresholds
-STEPS = 8
 WEIGHT_ROWS = 1500  # at most, that weights are learned on
 LEAST_ROWS = 20  # with fewer, weights stay equal
 BLENDED = 4  # candidates at most
@@ -57,12 +55,12 @@ class CandidateScore:
 
 @dataclass(frozen=True, eq=False)
 class MemberCalibrator:
-    """Calibrators of a member's scores: a sigmoid for each label and for all (or none), a line for all."""
+    """Calibrators of a member's scores: a sigmoid for each label (or none), one and a line for all."""
 
     sigmoid: Sigmoid | None
     slope: float
     intercept: float
-    shared: Sigmoid | None = None
+    shared: Sigmoid
 
     @classmethod
     def fit(cls, scores: np.ndarray, Y: sparse.csr_array, *, by_label: bool = True) -> MemberCalibrator:
@@ -80,10 +78,9 @@ class MemberCalibrator:
             else 0.0
         )
         shared_line = slope, float(positive_share - slope * mean_score)
-        if not by_label:
-            return cls(None, *shared_line)
         stacked_labels = scores.reshape(-1, 1), sparse.csr_array(Y.reshape((-1, 1)))
-        return cls(Sigmoid.fit(scores, Y), *shared_line, Sigmoid.fit(*stacked_labels))
+        label_sigmoid = Sigmoid.fit(scores, Y) if by_label else None
+        return cls(label_sigmoid, *shared_line, Sigmoid.fit(*stacked_labels))
 
     @classmethod
     def _fit_known(cls, scores: np.ndarray, Y: sparse.csr_array, *, by_label: bool) -> MemberCalibrator:
@@ -96,9 +93,7 @@ class MemberCalibrator:
         covariance = float(np.mean(known_score * known_label) - mean_score * mean_label)
         slope = covariance / variance if variance else 0.0
         shared_line = slope, float(mean_label - slope * mean_score)
-        if not by_label:
-            return cls(None, *shared_line)
-        return cls(Sigmoid.fit(scores, Y), *shared_line, Sigmoid.fit(*column))
+        return cls(Sigmoid.fit(scores, Y) if by_label else None, *shared_line, Sigmoid.fit(*column))
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return the mean of the calibrated probabilities."""
@@ -111,11 +106,18 @@ class MemberCalibrator:
 
     def linear(self) -> tuple[Any, Any]:
         """Return slope and intercept of the linear calibrator: mean log-odds, or the line."""
-        label_calibrator = self if self.sigmoid is None else self.sigmoid
-        shared_calibrator = self.shared or label_calibrator
-        return (label_calibrator.slope + shared_calibrator.slope) / 2.0, (
-            label_calibrator.intercept + shared_calibrator.intercept
+        if self.sigmoid is None:
+            return self.slope, self.intercept
+        return (self.sigmoid.slope + self.shared.slope) / 2.0, (
+            self.sigmoid.intercept + self.shared.intercept
         ) / 2.0
+
+    def log_odds(self, scores: np.ndarray) -> np.ndarray:
+        """Return the log-odds of the label's sigmoid and the one for all, or of the latter alone."""
+        slope, intercept = (
+            (self.shared.slope, self.shared.intercept) if self.sigmoid is None else self.linear()
+        )
+        return scores * slope + intercept
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,9 +357,11 @@ class Selector:
         if not learned or len(rows) < LEAST_ROWS:
             return equal_weights, is_linear
         weight_rows = self._sample_rows(rows)
-        calibrated_scores = _calibrate_scores(member_runs, calibrators, weight_rows)
-        learned_mix = learned_weights(calibrated_scores, lambda mean: self._cross_evaluate(mean, weight_rows))
-        return learned_mix, is_linear
+        log_odds = [
+            calibrator.log_odds(run.scores[weight_rows])
+            for run, calibrator in zip(member_runs, calibrators, strict=False)
+        ]
+        return stack_weights(log_odds, self.task.Y[weight_rows]), is_linear
 
     def _sample_rows(self, rows: np.ndarray) -> np.ndarray:
         return rows[np.sort(np.random.default_rng(0).permutation(len(rows))[:WEIGHT_ROWS])]
@@ -407,25 +411,6 @@ def _within_one_std(candidate_score: CandidateScore, best_score: CandidateScore)
 
 def _exceeds_noise(gain: np.ndarray) -> bool:
     return bool(gain.mean() > gain.std() / np.sqrt(max(len(gain) - 1, 1)))
-
-
-def learned_weights(scores: list[np.ndarray], measure: Any) -> np.ndarray:
-    """Return the non-negative weights of the members that maximise a measure, by greedy ensemble selection.
-
-    Examples
-    --------
-    >>> good, bad = np.array([[1.0, 0.0]]), np.array([[0.0, 3.0]])
-    >>> learned_weights([bad, good], lambda mean: mean[0, 0] - mean[0, 1])
-    array([0., 1.])
-    """
-    step_counts, score_sum = np.zeros(len(scores)), np.zeros(scores[0].shape)
-    for step in range(1, STEPS + 1):
-        step_values = [measure((score_sum + member_scores) / step) for member_scores in scores]
-        best_member = int(np.argmax(step_values))
-        step_counts[best_member] += 1
-        score_sum += scores[best_member]
-    step_counts += step_counts > 0
-    return step_counts / step_counts.sum()
 
 
 class AttainableScore:
