@@ -183,7 +183,10 @@ class Selector:
     def needs(self, candidate_runs: list[CandidateRun], members: list[int]) -> float:
         """Return the seconds needed to score blends of these candidates and to refit them."""
         refit_seconds = 1.3 * sum(candidate_runs[i].refit_seconds for i in members)
-        return ((8 + 3 * len(members)) if len(members) > 1 else 1) * self.seconds + refit_seconds
+        if len(members) < 2:
+            return self.seconds + refit_seconds
+        n_scorings = 2 * len(members) if self.ranks else 8 + 3 * len(members)  # as measured, a little more
+        return n_scorings * self.seconds + refit_seconds
 
     def blends(
         self, candidate_runs: list[CandidateRun], candidate_scores: list[CandidateScore], deadline: float
