@@ -4,6 +4,7 @@ What belongs to `sklearn.model_selection` is imported when it is called: it is s
 only predicts needs none of it.
 """
 
+from contextlib import nullcontext
 from typing import Any
 
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -14,12 +15,24 @@ from sklearn.utils.validation import _check_response_method as check_response_me
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
 
+try:
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback._callback_support import callback_management_context as manage_callbacks
+except ImportError:  # before version 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nobody can set callbacks."""
+
+    manage_callbacks = nullcontext  # never entered: no estimator has callbacks
+
 __all__ = [
+    "CallbackSupportMixin",
     "check_method_params",
     "check_response_method",
     "check_sample_weight",
     "cross_validate_any",
     "is_search",
+    "manage_callbacks",
     "num_samples",
     "routing_enabled",
     "safe_indexing",

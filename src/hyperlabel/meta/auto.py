@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._base import MultiLabelClassifier, decode_scores, score_batches, score_rows
+from hyperlabel._callbacks import CallbackSupportMixin, FitSteps, report_fit
 from hyperlabel._missing_labels import label_counts
 from hyperlabel._params import NONE, Rule, callable_, whole
 from hyperlabel._tables import Table
@@ -42,7 +43,7 @@ TESTED, LEAST_TESTED = 2e7, 3000  # scores, and rows, that candidates of large t
 
 
 @dataclass(eq=False, repr=False)
-class AutoMultiLabel(ConsistentLabels, OutOfFoldProbabilities, MultiLabelClassifier):
+class AutoMultiLabel(CallbackSupportMixin, ConsistentLabels, OutOfFoldProbabilities, MultiLabelClassifier):
     """Choose among the library's methods and scikit-learn's baselines, with tuned thresholds.
 
     Parameters
@@ -139,6 +140,20 @@ class AutoMultiLabel(ConsistentLabels, OutOfFoldProbabilities, MultiLabelClassif
             self._set_targets(self._layout, counts=counts, n_rows=known_rows)
         self._mostly_zero = mostly_zero(X)
         X = self._as_rows(X)
+        candidates = self._select_candidates()
+        with report_fit(self, X, y, n_steps=len(candidates) + 1) as steps:
+            self._fit_portfolio(X, Y, groups, candidates, deadline, steps)
+        return self
+
+    def _fit_portfolio(
+        self,
+        X: Any,
+        Y: sparse.csr_array,
+        groups: Any,
+        candidates: list[Candidate],
+        deadline: float,
+        steps: FitSteps,
+    ) -> None:
         scorer = get_scorer(self.scoring)
         task = Task(
             X,
@@ -153,7 +168,10 @@ class AutoMultiLabel(ConsistentLabels, OutOfFoldProbabilities, MultiLabelClassif
         self.preprocessor_, X = choose_preprocessor(task, deadline)
         task = replace(task, X=X)
         selector = Selector(task, scorer, self._threshold_scoring(), ranks=self._scoring_reads("scores"))
-        candidate_runs, candidate_scores, skipped = self._try_candidates(task, selector, deadline)
+        candidate_runs, candidate_scores, skipped = self._try_candidates(
+            candidates, task, selector, deadline, steps
+        )
+        end_step = steps.begin("fit the winner")
         if self.blend:
             for blend_score in selector.blends(candidate_runs, candidate_scores, deadline):
                 candidate_scores.append(blend_score)
@@ -161,7 +179,7 @@ class AutoMultiLabel(ConsistentLabels, OutOfFoldProbabilities, MultiLabelClassif
         candidate_scores = selector.ordered(candidate_runs, candidate_scores)
         self._fit_winner(task, candidate_runs, candidate_scores, selector)
         self._write_report(task, candidate_runs, candidate_scores, skipped)
-        return self
+        end_step()
 
     def predict(self, X: Any) -> Any:
         """Label sets of each row by `thresholds_`, in the form y had in `fit`."""
@@ -178,38 +196,50 @@ class AutoMultiLabel(ConsistentLabels, OutOfFoldProbabilities, MultiLabelClassif
     # -- trying -------------------------------------------------------------------------------------
 
     def _try_candidates(
-        self, task: Task, selector: Selector, deadline: float
+        self, candidates: list[Candidate], task: Task, selector: Selector, deadline: float, steps: FitSteps
     ) -> tuple[list[CandidateRun], list[CandidateScore], dict[str, str]]:
         candidate_runs: list[CandidateRun] = []
         candidate_scores: list[CandidateScore] = []
         skipped: dict[str, str] = {}
         first_failure: Exception | None = None
-        for candidate in self._select_candidates():
-            # Scoring it, then blending and refitting the best so far, must still fit in the budget.
-            leading_runs = selector.leaders(candidate_runs, candidate_scores)[: BLENDED if self.blend else 1]
-            reserved_seconds = selector.seconds + selector.needs(candidate_runs, leading_runs)
-            needed = 1.5 * candidate_runs[0].seconds if candidate_runs and candidate.like_ridge else 0.0
-            if candidate_runs and self._clock() + reserved_seconds + needed > deadline:
-                skipped[candidate.name] = str(OutOfTime(needed)) if needed else "no time left"
-                self._announce_row({"method": candidate.name, "skipped": skipped[candidate.name]})
-                continue
+        for i, candidate in enumerate(candidates, 1):
+            end_step = steps.begin(candidate.name)
             try:
-                for candidate_run in candidate.run(
-                    task, deadline - reserved_seconds if candidate_runs else np.inf
-                ):
-                    candidate_scores.append(selector.one(len(candidate_runs), candidate_run))
-                    candidate_runs.append(candidate_run)
-                    self._announce_row(self._make_board_row(candidate_scores[-1], candidate_runs))
+                self._try_candidate(candidate, task, selector, deadline, candidate_runs, candidate_scores)
             except Exception as refusal:  # one method may fail on these samples where others work
                 skipped[candidate.name] = str(refusal) or type(refusal).__name__
                 first_failure = first_failure or refusal
                 self._announce_row({"method": candidate.name, "skipped": skipped[candidate.name]})
+            if end_step() and candidate_runs:
+                skipped |= {unseen.name: "stopped by a callback" for unseen in candidates[i:]}
+                break
         if not candidate_runs:
             name, reason = next(iter(skipped.items()))
             raise ValueError(
                 f"No method of AutoMultiLabel could be fitted; {name}: {reason}"
             ) from first_failure
         return candidate_runs, candidate_scores, skipped
+
+    def _try_candidate(
+        self,
+        candidate: Candidate,
+        task: Task,
+        selector: Selector,
+        deadline: float,
+        candidate_runs: list[CandidateRun],
+        candidate_scores: list[CandidateScore],
+    ) -> None:
+        """Run a candidate and add what it gives to runs and scores; one that would not finish is refused."""
+        # Scoring it, then blending and refitting the best so far, must still fit in the budget.
+        leading_runs = selector.leaders(candidate_runs, candidate_scores)[: BLENDED if self.blend else 1]
+        reserved_seconds = selector.seconds + selector.needs(candidate_runs, leading_runs)
+        needed = 1.5 * candidate_runs[0].seconds if candidate_runs and candidate.like_ridge else 0.0
+        if candidate_runs and self._clock() + reserved_seconds + needed > deadline:
+            raise OutOfTime(needed) if needed else TimeoutError("no time left")
+        for candidate_run in candidate.run(task, deadline - reserved_seconds if candidate_runs else np.inf):
+            candidate_scores.append(selector.one(len(candidate_runs), candidate_run))
+            candidate_runs.append(candidate_run)
+            self._announce_row(self._make_board_row(candidate_scores[-1], candidate_runs))
 
     def _select_candidates(self) -> list[Candidate]:
         chosen_candidates = [c for c in PORTFOLIO if self.methods is None or c.name in self.methods]

@@ -109,7 +109,9 @@ WORKERS = ("n_jobs",)
 # What is made anew when it is needed: SGD's compiled helpers, the factor of sums that follows their rows;
 # and whom a fit called while it ran.
 # Older vectorisers also keep the words that they do not use, rare ones of single rows among them.
-LEFT_OUT = ("_loss_function_", "rank_one_factor", "cached_sums", "on_candidate", "stop_words_")
+LEFT_OUT = (
+    "_loss_function_", "rank_one_factor", "cached_sums", "on_candidate", "stop_words_", "_skl_callbacks",
+)  # fmt: skip
 
 _registered: dict[str, type] = {}
 

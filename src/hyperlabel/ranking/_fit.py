@@ -1,5 +1,6 @@
 """One fit of a ranking estimator: data prepared once, solved for any C and λ, read back as a model."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -122,10 +123,20 @@ class RankFit:
         mean = np.trace(form) / (len(form) if self.kernel is not None else self.X.shape[1])
         return form / mean if self.model.scale == "trace" and mean > 0 else form
 
-    def solve(self, C: float, weight: float, alpha: np.ndarray | None = None) -> Solved:
-        """Solve for one C and one λ, from given duals; then learn the threshold, if label sets are wanted."""
+    def solve(
+        self,
+        C: float,
+        weight: float,
+        alpha: np.ndarray | None = None,
+        report_epoch: Callable[[], bool] | None = None,
+    ) -> Solved:
+        """Solve for one C and one λ, from given duals; then learn the threshold, if label sets are wanted.
+
+        `report_epoch` is called after each epoch and may say that it shall be the last.
+        """
         posed, seed = self.pose(weight), check_random_state(self.model.random_state)
-        result = posed.solve(self.model.solver, alpha, seed, C=C, **self.limits)
+        limits = self.limits if report_epoch is None else {**self.limits, "report_epoch": report_epoch}
+        result = posed.solve(self.model.solver, alpha, seed, C=C, **limits)
         w, b, set_size_regressor = None, 0.0, None
         if self.sized and self.model.set_size_regressor is not None:
             fit_params = {} if self.weights is None else {"sample_weight": self.weights}

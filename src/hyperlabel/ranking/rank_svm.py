@@ -24,6 +24,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from hyperlabel._base import MultiLabelClassifier
+from hyperlabel._callbacks import CallbackSupportMixin, report_fit
 from hyperlabel._missing_labels import (
     constant_labels,
     find_unknown_labels,
@@ -43,7 +44,7 @@ DEFAULT_MEMORY = 4 * 2**30
 
 
 @dataclass(eq=False, repr=False)
-class RankSVM(MultiLabelClassifier):
+class RankSVM(CallbackSupportMixin, MultiLabelClassifier):
     r"""Rank every relevant label above every irrelevant one by a margin; certified.
 
     .. math::
@@ -193,10 +194,16 @@ class RankSVM(MultiLabelClassifier):
 
         With ``kernel="precomputed"`` X is the kernel matrix of the training rows.
         """
-        prepared = self._prepare(X, y, sample_weight)
-        self.C_ = choose_C(prepared)[0] if self.C == "auto" else float(self.C)
-        start_duals = getattr(self, "_alpha", None) if self.warm_start else None
-        solved = prepared.solve(self.C_, self._laplacian_weight(), start_duals)
+        with report_fit(self, X, y) as steps:
+            prepared = self._prepare(X, y, sample_weight)
+            if self.C == "auto":
+                end_step = steps.begin("choose C")
+                self.C_ = choose_C(prepared)[0]
+                end_step()
+            else:
+                self.C_ = float(self.C)
+            start_duals = getattr(self, "_alpha", None) if self.warm_start else None
+            solved = prepared.solve(self.C_, self._laplacian_weight(), start_duals, steps.report_epoch)
         self._adopt(prepared, solved)
         if self.warm_start:
             self._alpha = solved.result.alpha

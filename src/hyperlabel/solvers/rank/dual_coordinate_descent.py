@@ -24,6 +24,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from hyperlabel.solvers.rank.problem import (
     FLOAT32_SLACK,
     RankProblem,
     RankResult,
+    go_on,
     relative_duality_gap,
     split_labels,
 )
@@ -51,11 +53,13 @@ def solve_rank_dcd(
     shrinking: bool = True,
     seed: int | np.random.RandomState | None = 0,
     trace: bool = False,
+    report_epoch: Callable[[], bool] = go_on,
 ) -> RankResult:
     """Solve the dual (17) until (P − D)/P, computed exactly, is at most `tol`, or for `max_iter` epochs.
 
     Starting duals `alpha` are copied and clipped to the box; `dual_dtype` is how they are kept. Without
     `permute` (random order) and `shrinking` (settled rows set aside) this is Algorithm 1 literally.
+    `report_epoch` is called after each epoch; where it returns True that was the last.
     """
     if max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
@@ -63,16 +67,17 @@ def solve_rank_dcd(
     dual_state = _State(problem, C, alpha, np.dtype(dual_dtype))
     row_visits = _Visits(problem.trained_rows, rng if permute else None, shrinking)
     records: list[tuple[float, float, float]] = []
-    epoch = 0
+    epoch, is_last = 0, False
     if alpha is None and problem.n_pairs:
         gap = 1.0  # at α = 0 the dual is 0
     else:
         W, b, primal, dual = problem.certify(dual_state.alpha, C)
         gap = relative_duality_gap(primal, dual)
-    while gap > tol and epoch < max_iter:
+    while gap > tol and not is_last:
         epoch += 1
         looks_done = row_visits.epoch(dual_state) <= tol or len(row_visits.active) == 0
-        if trace or looks_done or epoch == max_iter:
+        is_last = epoch == max_iter or report_epoch()
+        if trace or looks_done or is_last:
             W, b, primal, dual = problem.certify(dual_state.alpha, C)
             gap = relative_duality_gap(primal, dual)
             records.append((epoch, primal, dual))

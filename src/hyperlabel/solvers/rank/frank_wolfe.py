@@ -14,16 +14,27 @@ References
 .. [1] A. Elisseeff, J. Weston. A kernel method for multi-labelled classification. NIPS 2001.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from hyperlabel.solvers.compiling import compiled
-from hyperlabel.solvers.rank.problem import RankProblem, RankResult, relative_duality_gap, split_labels
+from hyperlabel.solvers.rank.problem import RankProblem, RankResult, go_on, relative_duality_gap, split_labels
 
 
 def solve_rank_frank_wolfe(
-    problem: RankProblem, *, C: float = 1.0, tol: float = 1e-3, max_iter: int = 10_000, trace: bool = False
+    problem: RankProblem,
+    *,
+    C: float = 1.0,
+    tol: float = 1e-3,
+    max_iter: int = 10_000,
+    trace: bool = False,
+    report_epoch: Callable[[], bool] = go_on,
 ) -> RankResult:
-    """Minimise the same P to the same relative duality gap as `solve_rank_dcd`; no duals are kept."""
+    """Minimise the same P to the same relative duality gap as `solve_rank_dcd`; no duals are kept.
+
+    `report_epoch` is called after each iteration; where it returns True that was the last.
+    """
     k, d = problem.n_labels, problem.X.shape[1]
     W, b, dual_sum = np.zeros((d, k)), np.zeros(k), 0.0
     records = []
@@ -34,7 +45,8 @@ def solve_rank_frank_wolfe(
         gap = relative_duality_gap(primal, dual)
         if trace:
             records.append((iteration, primal, dual))
-        if gap <= tol or iteration == max_iter:
+        is_last = iteration == max_iter or (iteration > 0 and report_epoch())
+        if gap <= tol or is_last:
             break
         w_direction, b_direction = W_vertex - W, b_vertex - b
         curvature = np.vdot(w_direction, w_direction) + b_direction @ b_direction

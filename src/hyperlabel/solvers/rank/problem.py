@@ -166,6 +166,11 @@ class RankResult:
     trace: np.ndarray
 
 
+def go_on() -> bool:
+    """Answer after an epoch that nobody asks to stop."""
+    return False
+
+
 def relative_duality_gap(primal: float, dual: float) -> float:
     """(P − D)/P; a problem without pairs (P = 0) is solved."""
     return (primal - dual) / primal if primal > 0 else 0.0
