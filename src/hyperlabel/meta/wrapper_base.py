@@ -271,10 +271,14 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata goes where: fit parameters to the estimator, groups to the splitter."""
+        estimator = self._get_estimator()
+        if self.estimator is None and routing_enabled():  # nobody else can say what our own ridge requests
+            estimator = estimator.set_fit_request(sample_weight=True, groups=True)
         router = MetadataRouter(owner=self).add(
-            estimator=self._get_estimator(), method_mapping=MethodMapping().add(caller="fit", callee="fit")
+            estimator=estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit")
         )
-        splitter = self.cv if hasattr(self.cv, "split") else IterativeStratifiedGroupKFold()
+        is_splitter = hasattr(self.cv, "split") and not isinstance(self.cv, str)  # a str has `split` too
+        splitter = self.cv if is_splitter else IterativeStratifiedGroupKFold()
         if not self._is_prefit():
             router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         return router

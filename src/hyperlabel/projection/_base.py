@@ -159,7 +159,7 @@ class LabelProjection(ScanningModel, Projection):
 
     # -- for users ----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Any:
         """Learn the projection.
 
         Parameters
@@ -170,6 +170,8 @@ class LabelProjection(ScanningModel, Projection):
             Label indicator, or classes. Rows and labels may be empty. Shares between 0 and 1 enter the label
             factor as they are. NaN (nobody knows) is filled with the mean of its label over the rows that
             know it, which contributes 0 once labels are centred; rows without a known label are left out.
+        groups : ignored
+            For `fit_transform` with `cross_fit`: metadata routing requests them by ``set_fit_request``.
 
         Returns
         -------
