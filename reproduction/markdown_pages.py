@@ -35,10 +35,34 @@ def merge(stored: Sequence[Result], new: Sequence[Result]) -> list[Result]:
     for result in new:
         if not (result.numbers or result.curves):
             continue
+        if result.id in by_id and not result.complete:
+            result = keep_fuller_numbers(result, by_id[result.id])
         old_quick = by_id[result.id].quick_cpu if result.id in by_id else Cpu()
         has_quick = bool(result.quick_cpu.cells)
         by_id[result.id] = result if has_quick else replace(result, quick_cpu=old_quick)
     return [by_id[item.id] for item in items() if item.id in by_id]
+
+
+def keep_fuller_numbers(new: Result, stored: Result) -> Result:
+    """Return a result of an unfinished run with the stored numbers that are means over more partitions."""
+    new_numbers = {(number.row, number.column): number for number in new.numbers}
+    stored_numbers = {(number.row, number.column): number for number in stored.numbers}
+    fuller = {
+        key for key, number in stored_numbers.items()
+        if key not in new_numbers or number.n > new_numbers[key].n
+    }  # fmt: skip
+    if not fuller:
+        return new
+    keys = dict.fromkeys([*stored_numbers, *new_numbers])
+    note = (
+        f"{len(fuller)} of these numbers are of an earlier run, which has more partitions of their data "
+        f"({stored.made[:10]})."
+    )
+    return replace(
+        new,
+        numbers=[(stored_numbers if key in fuller else new_numbers)[key] for key in keys],
+        notes=[*new.notes, note],
+    )
 
 
 def write_markdown(results: list[Result], quick_results: list[Result], folder: Path) -> None:

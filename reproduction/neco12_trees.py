@@ -63,10 +63,23 @@ def _predict_by_trees(X_train: Any, codes: Any, X_test: Any) -> np.ndarray:
     return np.stack(predicted_codes, axis=1)
 
 
+def count_partitions(plan: Plan, name: str) -> int:
+    """Return how many partitions of a data set Figure 3 has here."""
+    counts = plan.pick({"emotions": 20, "yeast": 5}, {"emotions": 2, "yeast": 1})
+    return int(counts.get(name, plan.pick(1, 0)))
+
+
+def count_trees(plan: Plan) -> int:
+    """Return how many model trees are fitted: PLST and PBR share theirs between all M, CS does not."""
+    return sum(
+        count_partitions(plan, name) * (2 * max(dimensions) + sum(dimensions))
+        for name, dimensions in TREE_DIMENSIONS.items()
+    )
+
+
 def _tree_cells(plan: Plan) -> list[Job]:
     def n_splits(name: str) -> int:
-        counts = plan.pick({"emotions": 20, "yeast": 5}, {"emotions": 2, "yeast": 1})
-        return counts.get(name, plan.pick(1, 0))
+        return count_partitions(plan, name)
 
     def settings(name: str) -> dict[str, Any]:
         return {"dimensions": TREE_DIMENSIONS[name]}

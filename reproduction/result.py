@@ -113,6 +113,7 @@ class Result:
     quick_cpu: Cpu = field(default_factory=Cpu)
     failures: list[str] = field(default_factory=list)
     made: str = ""  # when, and with which versions
+    complete: bool = True  # every planned cell is finished
 
     def rows(self) -> list[str]:
         """Row names, in order."""

@@ -46,6 +46,8 @@ def run_items(items: Sequence[Item], plan: Plan, options: RunOptions) -> tuple[l
                     "these."
                 )
             result.quick, result.failures = plan.quick, runs.failures()
+            has_all_data = all(plan.has(name) for name in item.data)
+            result.complete = has_all_data and len(runs.cells) == len(planned_cells)
             result.made = _made_text(store.suite(suite), runs) if runs.cells else ""
             result.notes.append(_origin_note(item.id, runs, plan))
             result.missing = [*missing_data_notes(plan, item.data), *result.missing]

@@ -132,10 +132,10 @@ class MultiLabelClassifier(ClassifierMixin, DocumentedEstimator, ABC):
         scores : ndarray of shape (n_samples, n_labels)
             Positive exactly where `predict` says yes. Not so in `ThresholdTuner` and `AutoMultiLabel`: they
             tune another rule, such as `thresholds_`, and the sign says nothing. Of shape (n_samples,) after a
-            fit with 1-D binary y.
+            fit with 1-D binary y; float32 for float32 rows.
         """
         X = self._check_predict(X)
-        scores = np.empty((num_samples(X), self._layout.n_columns))
+        scores = np.empty((num_samples(X), self._layout.n_columns), dtype=score_dtype(X))
         for rows, block in self._score_blocks(X):
             scores[rows] = block
         return scores[:, 0] if self._layout.kind == "binary" else scores
@@ -261,7 +261,7 @@ class MultiLabelClassifier(ClassifierMixin, DocumentedEstimator, ABC):
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of validated rows, a bounded block at a time, constant labels in their place."""
         for batch in score_batches(X.shape[0], self._layout.n_columns):
-            scores = np.asarray(self._scores(X[batch]), dtype=np.float64)
+            scores = np.asarray(self._scores(X[batch]), dtype=score_dtype(X))
             yield batch, place_constant_labels(scores, self._constant)
 
 
@@ -354,6 +354,11 @@ def label_probabilities(estimator: Any, X: Any, *, binary: bool = False, unseen:
     return p[:, [1]] if binary else p
 
 
+def score_dtype(X: Any) -> type[np.floating]:
+    """Return the type of the scores of rows: float32 for float32 rows, which hold no more digits."""
+    return np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+
+
 def score_batches(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Split rows into batches whose scores take at most `SCORE_BLOCK_BYTES`."""
     return gen_batches(n_rows, max(1, SCORE_BLOCK_BYTES // (8 * n_columns)))
@@ -366,7 +371,7 @@ def shape_probabilities(layout: TargetLayout, positive: np.ndarray) -> np.ndarra
     scaled to sum to 1. Values stay strictly inside (0, 1).
     """
     tiny = np.finfo(np.float32).eps
-    positive = np.clip(positive, tiny, 1.0 - tiny)
+    positive = np.clip(np.asarray(positive, dtype=np.float64), tiny, 1.0 - tiny)
     if layout.kind == "binary":
         return np.hstack([1.0 - positive, positive])
     if layout.kind == "multiclass":

@@ -287,6 +287,31 @@ def test_a_run_of_one_item_leaves_the_others_on_the_pages(tmp_path):
     assert read_record(tmp_path)[1].curves
 
 
+def test_an_unfinished_run_replaces_no_number_over_more_partitions(tmp_path):
+    from reproduction import Number, Result
+    from reproduction.markdown_pages import read_record, write_markdown
+
+    def numbers(*sizes):
+        return [
+            Number(f"r{i}", "c", float(n), n=n, cells=("x",), by_split=(0.5,) * n)
+            for i, n in enumerate(sizes)
+            if n
+        ]
+
+    stored = Result("kdd08-table2", "t", numbers(10, 3, 3), notes=["first"], made="2026-11-18: x")
+    write_markdown([stored], [], tmp_path)
+    write_markdown([Result("kdd08-table2", "t", numbers(0, 7, 2), notes=["n"], complete=False)], [], tmp_path)
+    (merged,) = read_record(tmp_path)
+    assert [number.n for number in merged.numbers] == [10, 7, 3]
+    assert merged.notes[-2:] == [
+        "n",
+        "2 of these numbers are of an earlier run, which has more partitions of their data (2026-11-18).",
+    ]
+    write_markdown([Result("kdd08-table2", "t", numbers(1, 1, 1), notes=["n"])], [], tmp_path)
+    (replaced,) = read_record(tmp_path)
+    assert [number.n for number in replaced.numbers] == [1, 1, 1]
+
+
 def test_our_m_star_follows_the_rule_of_the_paper():
     from reproduction import neco12
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._base import MultiLabelClassifier, decode_scores, score_batches, score_rows
+from hyperlabel._base import MultiLabelClassifier, decode_scores, score_batches, score_dtype, score_rows
 from hyperlabel._callbacks import CallbackSupportMixin, FitSteps, report_fit
 from hyperlabel._missing_labels import label_counts
 from hyperlabel._params import NONE, Rule, callable_, whole
@@ -410,4 +410,4 @@ class AutoMultiLabel(CallbackSupportMixin, ConsistentLabels, OutOfFoldProbabilit
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         # The estimators set the scores of constant labels themselves.
         for batch in score_batches(X.shape[0], self._layout.n_columns):
-            yield batch, self._raise(self._scores(X[batch]))
+            yield batch, self._raise(self._scores(X[batch])).astype(score_dtype(X), copy=False)

@@ -17,6 +17,7 @@ from hyperlabel._base import (
     fit_checked,
     place_constant_labels,
     score_batches,
+    score_dtype,
     score_rows,
 )
 from hyperlabel._missing_labels import label_counts
@@ -306,8 +307,10 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         n = num_samples(X)
         row_batches = list(score_batches(n, self._layout.n_columns))
         if len(row_batches) < 2:  # unsliced, so that the estimator itself refuses malformed X
-            yield slice(0, n), self._raise(place_constant_labels(self._scores(X), self._constant))
+            scores = self._raise(place_constant_labels(self._scores(X), self._constant))
+            yield slice(0, n), scores.astype(score_dtype(X), copy=False)
             return
         for batch in row_batches:
             batch_scores = self._scores(safe_indexing(X, batch))
-            yield batch, self._raise(place_constant_labels(batch_scores, self._constant))
+            scores = self._raise(place_constant_labels(batch_scores, self._constant))
+            yield batch, scores.astype(score_dtype(X), copy=False)
