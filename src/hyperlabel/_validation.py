@@ -8,6 +8,7 @@ An estimator that sets ``_accepts_missing_labels`` may find NaN stored in Y: lab
 sets ``_accepts_soft_targets`` may find shares between 0 and 1. All others are spared them by a sentence.
 """
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -33,6 +34,8 @@ from hyperlabel._sklearn_compat import check_sample_weight
 
 FLOATS = (np.float64, np.float32)
 SMALLEST, LARGEST = 1e-100, 1e100  # of the largest feature: its square stays far from overflow and zero
+# Uneven: one row in twenty has so many times the squares of the median row (benchmarks.row_scales).
+FEW_ROWS, UNEVEN = 50, 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +94,31 @@ def check_fit(
     Sets ``n_features_in_`` and ``feature_names_in_`` on the estimator.
     """
     X = check_features(estimator, X, reset=True, min_samples=min_samples)
+    if not isinstance(y, CheckedTargets):  # whoever fits an estimator inside has looked at its rows
+        warn_of_counts(estimator, X)
     options = options or target_check_options(estimator)
     targets = read_targets(y, n_rows=X.shape[0], name=type(estimator).__name__, **options)
     return X, targets.Y, targets.layout
+
+
+def warn_of_counts(estimator: Any, X: Any) -> None:
+    """Warn where λ = "auto" would be read off sparse counts whose longest rows outweigh the others."""
+    alpha = getattr(estimator, "alpha", None)
+    if not (sparse.issparse(X) and isinstance(alpha, str) and X.shape[0] >= FEW_ROWS and X.nnz):
+        return
+    X = sparse.csr_array(X)
+    counts = X.data
+    if not (counts.min() >= 0 and counts.max() > 1 and (counts == np.floor(counts)).all()):
+        return
+    row_squares = X.power(2).sum(axis=1)
+    median, longest = np.quantile(row_squares, [0.5, 0.95])
+    if longest > UNEVEN * median:
+        warnings.warn(
+            "X holds counts, and its longest rows outweigh the others: alpha='auto' fits those. Scale the "
+            f"rows first: make_pipeline(TfidfTransformer(sublinear_tf=True), {type(estimator).__name__}()).",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def target_check_options(estimator: Any) -> dict[str, bool]:

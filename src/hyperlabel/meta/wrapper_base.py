@@ -31,6 +31,7 @@ from hyperlabel._validation import (
     plain_of_indicator,
     read_targets,
     target_check_options,
+    warn_of_counts,
 )
 from hyperlabel.decision.risk_control import group_shuffle_split
 from hyperlabel.linear import BinaryRelevance
@@ -152,6 +153,8 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         y = y if isinstance(y, CheckedTargets) else self._imply_sets(y)
         estimator, is_prefit, name = self._get_estimator(), self._is_prefit(), type(self).__name__
         options = {"missing": True, "soft": True} if is_prefit else target_check_options(estimator)
+        if not (is_prefit or isinstance(y, CheckedTargets)):
+            warn_of_counts(estimator, X)
         targets = read_targets(y, n_rows=num_samples(X), name=name, **options)
         Y, layout = targets.Y, targets.layout
         if not is_prefit:
