@@ -53,7 +53,8 @@ def training_rows(name: str) -> tuple[sparse.csr_array, sparse.csr_array]:
         data = real(name, "train")
     except (ValueError, KeyError, FileNotFoundError):
         data = real(name)
-    return sparse.csr_array(data.X), sparse.csr_array(data.Y).astype(float)
+    X = sparse.csr_array(data.X) if sparse.issparse(data.X) else data.X
+    return X, sparse.csr_array(data.Y).astype(float)
 
 
 def measures(X: Any, Y: Any, train: np.ndarray, test: np.ndarray) -> list[float]:

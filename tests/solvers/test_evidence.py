@@ -7,8 +7,10 @@ from scipy import sparse
 from scipy.linalg import helmert
 from scipy.stats import multivariate_normal, norm
 
+from hyperlabel import BinaryRelevance
 from hyperlabel.solvers.moments.global_threshold import solve_global_threshold
 from hyperlabel.solvers.moments.row_moments import RowMoments
+from hyperlabel.solvers.ridge import factored
 from hyperlabel.solvers.ridge.evidence import (
     _Look,
     alpha_grid,
@@ -17,6 +19,7 @@ from hyperlabel.solvers.ridge.evidence import (
     krylov_alpha,
 )
 from hyperlabel.solvers.ridge.routes import RidgePath, SamplePath, choose_alpha, solve_auto, solve_ridge
+from hyperlabel.solvers.ridge.tridiagonal import root_of_squares
 
 
 def rows(n, d, k=3, seed=0, noise=1.0):
@@ -198,3 +201,24 @@ def test_targets_within_rounding_of_their_mean_tell_nothing_of_lambda(size, know
     X = rng.normal(size=(100, 5))
     found = krylov_alpha(X, size * (X[:, :2] > 0))
     assert (found != fallback_alpha(centered_sum_of_squares(X, None), 5)) == known
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_many_labels_are_judged_by_a_root_of_their_squares(order, monkeypatch):
+    rng = np.random.default_rng(5)
+    T = np.array(rng.normal(size=(9, 4)) @ rng.normal(size=(4, 60)), order=order)  # of rank 4
+    root = root_of_squares(T)
+    assert root.shape == (9, 4)
+    assert_allclose(root @ root.T, T @ T.T, atol=1e-12 * np.linalg.norm(T) ** 2)
+
+    X = rng.normal(size=(80, 6))
+    Y = sparse.csr_array((X @ rng.normal(size=(6, 40)) + rng.normal(size=(80, 40)) > 1).astype(float))
+    many = BinaryRelevance().fit(X, Y)
+    calls = []
+    monkeypatch.setattr(factored, "root_of_squares", lambda T: calls.append(T.shape) or T)
+    plain = BinaryRelevance().fit(X, Y)
+    assert calls == [(6, 40)]
+    assert many.alpha_ == plain.alpha_
+    assert_allclose(many.coef_, plain.coef_, rtol=1e-10, atol=1e-14)
+    BinaryRelevance().fit(X, Y[:, :12])  # as many as twice the columns: solved directly
+    assert len(calls) == 1

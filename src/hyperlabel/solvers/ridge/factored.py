@@ -21,7 +21,7 @@ from hyperlabel.solvers.arrays import as_dense, rank_tolerance
 from hyperlabel.solvers.moments.row_moments import CenteredMoments, RowMoments
 from hyperlabel.solvers.operators import CenteredRows, weighted_row_mean
 from hyperlabel.solvers.ridge.evidence import STEPS, alpha_grid, best_alpha, fallback_alpha
-from hyperlabel.solvers.ridge.tridiagonal import Tridiagonal, solve_shifted
+from hyperlabel.solvers.ridge.tridiagonal import Tridiagonal, root_of_squares, solve_shifted
 
 # λ = 0 from a Gram loses κ²ε: 2e-4 at this condition number κ of the rows.
 CONDITION_LIMIT = 1e6
@@ -184,6 +184,8 @@ class FactoredPath(Path):
         mixed_targets = self._rhs()
         if mixing is not None:
             mixed_targets = mixed_targets @ mixing if mixing.ndim == 2 else mixed_targets * mixing
+        if (has_many := mixed_targets.shape[1] > 2 * len(self.A)) and self.A.size:
+            mixed_targets = root_of_squares(mixed_targets)
         tridiagonal_form, alpha_steps = Tridiagonal(self.A, mixed_targets), alpha_grid(gram_trace)
         spectrum = np.maximum(tridiagonal_form.eigenvalues(), 0.0)
         alpha, near_alphas = 0.0, alpha_steps[::STEPS]
@@ -196,6 +198,9 @@ class FactoredPath(Path):
             near_alphas = alpha_steps[(alpha_steps > 0.11 * alpha) & (alpha_steps < 9.0 * evidence_alpha)]
         if mixing is not None:  # of the targets themselves nothing is solved yet
             self.alphas = self.alphas or (alpha,)
+            return alpha
+        if has_many:  # one Cholesky solve, when it is asked for
+            self.alphas, self._known = (alpha,), None
             return alpha
         solution = tridiagonal_form.solve(alpha)
         self.alphas, self._known = (alpha,), {} if solution is None else {alpha: solution}

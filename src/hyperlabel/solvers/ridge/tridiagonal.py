@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal, lapack
+from scipy.linalg.blas import dsyrk
 
 
 def solve_shifted(A: np.ndarray, T: np.ndarray, alphas: Sequence[float]) -> list[np.ndarray] | None:
@@ -18,6 +19,18 @@ def solve_shifted(A: np.ndarray, T: np.ndarray, alphas: Sequence[float]) -> list
     m = T.shape[1]
     stacked_solutions = tridiagonal_form.turn_back(np.hstack(rotated_solutions))  # type: ignore[arg-type]
     return [stacked_solutions[:, m * i : m * (i + 1)] for i in range(len(alphas))]
+
+
+def root_of_squares(T: np.ndarray) -> np.ndarray:
+    """Return R with RRᵀ = TTᵀ and no more columns than rows: tr Tᵀ(A + λI)⁻¹T is the same for both.
+
+    The evidence of many labels needs nothing else of them, at every λ of a grid.
+    """
+    squares = dsyrk(1.0, T, lower=1) if T.flags.f_contiguous else dsyrk(1.0, T.T, trans=1, lower=1)
+    factor, pivots, rank, _ = lapack.dpstrf(squares, lower=1, overwrite_a=1)
+    root = np.zeros((len(T), int(rank)), order="F")
+    root[pivots - 1] = np.tril(factor)[:, :rank]
+    return root
 
 
 class Tridiagonal:
