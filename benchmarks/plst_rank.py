@@ -12,6 +12,7 @@ most .001 in every measure.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,18 @@ from hyperlabel import PLST
 from hyperlabel.metrics import f1_score, ndcg_at_k, precision_at_k
 
 SETS = (
-    *("emotions", "scene", "yeast", "medical", "enron", "birds", "slashdot", "bibtex", "corel5k", "delicious"),
+    *(
+        "emotions",
+        "scene",
+        "yeast",
+        "medical",
+        "enron",
+        "birds",
+        "slashdot",
+        "bibtex",
+        "corel5k",
+        "delicious",
+    ),
     *("20ng", "ohsumed", "yahoo-arts", "yahoo5k-computers", "yahoo-reference", "mediamill-real4k"),
     *("imageclef07a", "tmc2007-500", *TEXTS),
 )
@@ -74,14 +86,15 @@ def main(*names: str) -> None:
         cells = ["  ".join(f"{value:.3f}" for value in row) for row in found[name]]
         print(f"{name:<20}{Y.shape[1]:>7}  " + "  ".join(f"{cell:<34}" for cell in cells), flush=True)
     table = np.stack(list(found.values()))
-    print(f"{'mean':<27}  " + "  ".join("  ".join(f"{v:.3f}" for v in row) + "    " for row in table.mean(axis=0)))
+    cells = ["  ".join(f"{value:.3f}" for value in row) for row in table.mean(axis=0)]
+    print(f"{'mean':<29}" + "  ".join(f"{cell:<34}" for cell in cells))
     chosen = []
     for left_out in range(len(table)):
         others = np.delete(table, left_out, axis=0).mean(axis=0)
         fine = np.flatnonzero((others[:, 1:] >= others[0, 1:] - 1e-3).all(axis=1))
         chosen.append(int(fine[others[fine, 0].argmin()]))
     own = table[np.arange(len(table)), chosen]
-    print("left out in turn:", dict(zip(*np.unique([RULES[c] for c in chosen], return_counts=True), strict=True)))
+    print("left out in turn:", Counter(RULES[c] for c in chosen))
     print("share of the labels", own[:, 0].mean().round(3), "against", table[:, 0, 0].mean().round(3))
     print("change of P@1, nDCG@5, micro-F1, macro-F1", (own - table[:, 0])[:, 1:].mean(axis=0).round(4))
     print("largest losses", (own - table[:, 0])[:, 1:].min(axis=0).round(4))
