@@ -13,8 +13,9 @@ import importlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, wraps
 from importlib.metadata import PackageNotFoundError, metadata
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,6 +43,12 @@ class DocumentedEstimator(BaseEstimator):
 
     _doc_link_module = "hyperlabel"
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        fit = cls.__dict__.get("fit")
+        if fit is not None and not {"sample_weight", "params", "fit_params"} & set(signature(fit).parameters):
+            cls.fit = _refuse_sample_weight(fit)
+        super().__init_subclass__(**options)
+
     @property
     def _doc_link_template(self) -> str:
         address = os.environ.get("HYPERLABEL_DOCS") or _published_docs()
@@ -52,6 +59,21 @@ class DocumentedEstimator(BaseEstimator):
         is_top_level = cls.__name__ in importlib.import_module("hyperlabel").__all__
         package = "hyperlabel" if is_top_level else ".".join(cls.__module__.split(".")[:2])
         return {"page": f"{package}.{cls.__name__}"}
+
+
+def _refuse_sample_weight(fit: Any) -> Any:
+    """Return a `fit` that refuses weights, which it does not take, in a sentence; its signature stays."""
+
+    @wraps(fit)
+    def fit_unweighted(self: Any, *arguments: Any, **params: Any) -> Any:
+        if params.pop("sample_weight", None) is not None:
+            raise TypeError(
+                f"{type(self).__name__} counts every row alike: leave out sample_weight, or use an estimator "
+                "that weighs rows and entries of y, such as BinaryRelevance."
+            )
+        return fit(self, *arguments, **params)
+
+    return fit_unweighted
 
 
 @lru_cache

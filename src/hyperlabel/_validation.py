@@ -203,7 +203,10 @@ def check_weights(sample_weight: Any, X: Any, n_labels: int | None = None) -> np
 
 def _check_entry_weights(sample_weight: Any, n_rows: int, n_labels: int | None) -> np.ndarray:
     if n_labels is None:
-        raise ValueError("sample_weight must have one number for each row here, not one for each label too.")
+        raise ValueError(
+            "sample_weight must have one number for each row here, not one for each label too: give each row "
+            "one weight, or use an estimator that weighs entries, such as BinaryRelevance."
+        )
     if sparse.issparse(sample_weight):
         raise ValueError("sample_weight must be dense: pass an array of one number for each row and label.")
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -433,6 +436,11 @@ def _refuse_values(values: np.ndarray, name: str, *, missing: bool, soft: bool) 
             "entries to 0, or use an estimator that leaves unknown labels out, such as BinaryRelevance."
         )
     wrong = ((values < 0) | (values > 1)) if soft else (values != 0) & (values != 1) & ~unknown
+    if wrong.any() and ((values[wrong] > 0) & (values[wrong] < 1)).all():
+        raise ValueError(
+            f"{name} needs every label as 0 or 1, and y holds the share {values[wrong][0]:g}: round shares "
+            "(y > 0.5), or use an estimator that takes them, such as BinaryRelevance."
+        )
     if wrong.any():
         allowed = "0 and 1 or shares between them" if soft else "0 and 1"
         raise ValueError(

@@ -202,15 +202,25 @@ def test_blanks_beside_zeros_are_refused_until_said(tmp_path):
     assert "'far' is empty" in refused.stderr
     assert "--blank" in refused.stderr
     found = done("fit", table, "--labels", "up,far", "--blank", "missing", "-o", tmp_path / "m.hyper")
-    assert "label entries unknown: no threshold is tuned" in found.stderr
-    assert read_table(table, labels=["up", "far"], blank="missing").missing.nnz > 10
+    n_unknown = read_table(table, labels=["up", "far"], blank="missing").missing.nnz
+    assert n_unknown > 10
+    assert f"{n_unknown} of 120 label entries unknown" in found.stderr
+    assert "by cross-fitting" in found.stdout  # thresholds are tuned on what is known
     values = json.loads(done("evaluate", tmp_path / "m.hyper", table, "--json").stdout)
     assert values["f1_micro"] > 0.85
+    assert values["n_unknown"] == n_unknown
+    printed = done("evaluate", tmp_path / "m.hyper", table).stdout
+    assert f"{n_unknown} of 120 label entries are unknown: no measure counts them" in printed
+    described = done("data", "info", table, "--labels", "up,far", "--blank", "missing", "--json").stdout
+    assert json.loads(described)["unknown_entries"] == n_unknown
+    page = tmp_path / "d.html"
+    done("data", "report", table, "--labels", "up,far", "--blank", "missing", "-o", page)
+    assert f"{n_unknown} label cells unknown" in page.read_text()
     done("fit", table, "--labels", "up,far", "--blank", "no", "-o", tmp_path / "n.hyper")
     wrong = run(
-        "fit", table, "--labels", "up,far", "--blank", "missing", "--method", "mlknn", "-o", tmp_path / "o"
+        "fit", table, "--labels", "up,far", "--blank", "missing", "--method", "powerset", "-o", tmp_path / "o"
     )
-    assert "mlknn needs every label known" in wrong.stderr
+    assert "powerset needs every label known: choose a method such as ridge or logistic" in wrong.stderr
     done("data", "convert", table, tmp_path / "b.npz", "--labels", "up,far", "--blank", "missing")
     assert (
         load_npz(tmp_path / "b.npz").missing.nnz

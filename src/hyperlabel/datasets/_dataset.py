@@ -191,7 +191,8 @@ class Dataset:
             the label hypercube that occur), ``rows_without_labels``, ``labels_without_positives``,
             ``rarest_label`` and ``most_frequent_label`` (counts, among labels that occur),
             ``mean_imbalance_ratio`` and ``max_imbalance_ratio`` (count of the most frequent label over
-            that of each label), ``correlated_pairs`` (by the φ coefficient) and ``groups``.
+            that of each label), ``correlated_pairs`` (by the φ coefficient), ``groups`` and
+            ``unknown_entries`` (of Y; None where all are known).
 
         Examples
         --------
@@ -213,6 +214,7 @@ class Dataset:
             "sparse": sparse.issparse(self.X),
             "feature_density": n_nonzeros / n_entries if n_entries else 0.0,
             "groups": None if group_numbers is None else int(group_numbers.max(initial=-1)) + 1,
+            "unknown_entries": None if self.missing is None else self.missing.nnz or None,
             **describe_labels(self.Y, self.label_names, n_pairs=n_pairs),
         }
 

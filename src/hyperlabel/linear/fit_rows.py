@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel._missing_labels import mask_entries
+from hyperlabel._missing_labels import mask_entries, rows_with_known_labels
 from hyperlabel._sklearn_compat import check_method_params
 from hyperlabel._validation import TargetLayout, per_label_values
 from hyperlabel.solvers.moments.label_groups import WeightedEntries
@@ -77,7 +77,7 @@ class FitRows:
             Y=Y[rows],
             weights=None if self.weights is None else self.weights[rows],
             groups=None if self.groups is None else np.asarray(self.groups)[rows],
-            cv=_splits_of_rows(self.cv, rows, Y.shape[0]),
+            cv=splits_of_rows(self.cv, rows, Y.shape[0]),
             params=check_method_params(self.X, self.params, indices=rows),
             rows=rows,
             origin=replace(self, Y=Y),
@@ -98,7 +98,18 @@ class FitRows:
         return self.origin, all_scores
 
 
-def _splits_of_rows(cv: Any, rows: np.ndarray, n_rows: int) -> Any:
+def known_rows_only(X: Any, Y: sparse.csr_array, groups: Any, cv: Any) -> tuple[Any, Any, Any, Any]:
+    """Return rows that know a label, with their labels and groups, and splits of these rows."""
+    rows = rows_with_known_labels(Y)
+    if rows is None:
+        return X, Y, groups, cv
+    if not len(rows):
+        raise ValueError("y holds no known label: there is nothing to learn from.")
+    row_groups = None if groups is None else np.asarray(groups)[rows]
+    return X[rows], Y[rows], row_groups, splits_of_rows(cv, rows, Y.shape[0])
+
+
+def splits_of_rows(cv: Any, rows: np.ndarray, n_rows: int) -> Any:
     """Number the rows of given splits anew; other ways to split are asked about the rows that are left."""
     if not isinstance(cv, Iterable) or isinstance(cv, str):
         return cv

@@ -25,6 +25,7 @@ from hyperlabel._missing_labels import label_counts
 from hyperlabel._params import NONE, Rule, callable_, whole
 from hyperlabel._tables import Table
 from hyperlabel.decision.thresholds import can_tune_each_label
+from hyperlabel.linear.fit_rows import known_rows_only
 from hyperlabel.meta.candidate_selection import BLENDED, AttainableScore, CandidateScore, Selector
 from hyperlabel.meta.label_trees import ConsistentLabels
 from hyperlabel.meta.linear_view import LinearView, linear_view
@@ -138,6 +139,7 @@ class AutoMultiLabel(CallbackSupportMixin, ConsistentLabels, OutOfFoldProbabilit
             Y = self._imply_columns(Y, self._layout)
             counts, known_rows = label_counts(Y, None)
             self._set_targets(self._layout, counts=counts, n_rows=known_rows)
+        X, Y, groups, cv = known_rows_only(X, Y, groups, self.cv)
         self._mostly_zero = mostly_zero(X)
         X = self._as_rows(X)
         candidates = self._select_candidates()
@@ -159,7 +161,7 @@ class AutoMultiLabel(CallbackSupportMixin, ConsistentLabels, OutOfFoldProbabilit
             X,
             Y,
             as_indicator(self._layout),
-            self._make_splits(X, Y, groups),
+            self._make_splits(X, Y, groups, cv),
             self._choose_criterion(scorer),
             self.n_jobs,
             self.random_state,
@@ -250,8 +252,9 @@ class AutoMultiLabel(CallbackSupportMixin, ConsistentLabels, OutOfFoldProbabilit
         # Where no label varies, every model predicts the same.
         return chosen_candidates[:1] if self._constant.all() else chosen_candidates
 
-    def _make_splits(self, X: Any, Y: sparse.csr_array, groups: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-        cv = self.cv
+    def _make_splits(
+        self, X: Any, Y: sparse.csr_array, groups: Any, cv: Any
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
         if cv is None:
             cv = min(3 if X.shape[0] > 4000 else 5, X.shape[0])
         splits = make_folds(cv, Y, groups, X=X)

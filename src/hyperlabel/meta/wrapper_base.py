@@ -20,7 +20,7 @@ from hyperlabel._base import (
     score_dtype,
     score_rows,
 )
-from hyperlabel._missing_labels import label_counts
+from hyperlabel._missing_labels import label_counts, mask_entries, rows_with_known_labels
 from hyperlabel._params import check_params, forget_fit
 from hyperlabel._sklearn_compat import check_method_params, num_samples, routing_enabled, safe_indexing
 from hyperlabel._validation import (
@@ -185,7 +185,8 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
             fit_params = dict(routed["fit"])
             if wants_scores and has_closed_form_cv(model) and (self.cv is not None or model.cv is None):
                 # Its closed-form folds cost almost nothing: let the shared ridge use ours.
-                model.set_params(cv=self._own_folds(Y.shape[0], routed["split"].get("groups")))
+                known_entries = mask_entries(Y, check_weights(fit_params.get("sample_weight"), Y, Y.shape[1]))
+                model.set_params(cv=self._own_folds(known_entries, routed["split"].get("groups")))
                 fit_params |= routed["split"]
             self.estimator_ = fit_checked(model, X, y, targets, fit_params)
         self._describe_fit(Y, layout)
@@ -211,12 +212,16 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
     def _check_settings(self, layout: TargetLayout) -> None:
         """Refuse settings that do not go with such a y, before anything is fitted."""
 
-    def _own_folds(self, n_rows: int, groups: Any) -> Any:
-        """Return the folds of a closed form: ten by default, never more than rows (groups)."""
-        if self.cv is None and groups is None:
-            return min(CLOSED_FORM_FOLDS, n_rows)
+    def _own_folds(self, Y: sparse.csr_array, groups: Any) -> Any:
+        """Return the folds of a closed form: ten by default, never more than rows (groups) with a label."""
         cv = CLOSED_FORM_FOLDS if self.cv is None else self.cv
-        return min(int(cv), count_units(n_rows, groups)) if is_number(cv) else cv
+        known_rows = rows_with_known_labels(Y)
+        if known_rows is None:
+            n_units = count_units(Y.shape[0], groups)
+        else:
+            known_groups = None if groups is None else np.asarray(groups)[known_rows]
+            n_units = count_units(len(known_rows), known_groups)
+        return min(int(cv), n_units) if is_number(cv) else cv
 
     def _out_of_fold_scores(
         self, X: Any, y: Any, Y: sparse.csr_array, routed: dict[str, Any]

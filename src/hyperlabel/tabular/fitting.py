@@ -23,7 +23,6 @@ from hyperlabel.tabular.pipeline import (
     Choices,
     classifier_step,
     features_step,
-    partial_step,
     time_blocks,
     weigh_pairs,
 )
@@ -186,8 +185,6 @@ def arrange_folds(dataset: Any, columns: Any, choices: Choices) -> tuple[Any, Ch
         raise ValueError("--group and --time both say which rows score which: name one of them.")
     if choices.precision is not None:
         raise ValueError("A precision is proven on rows held out at random: leave out --precision or --time.")
-    if dataset.missing is not None and dataset.missing.nnz:
-        raise ValueError("Where labels are unknown no row is scored: leave out --time.")
     time_index = np.unique(dataset.time, return_inverse=True)[1]
     n_blocks = time_blocks(time_index)
     fold_note = (
@@ -200,6 +197,7 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     """Return the fitted steps from the rows of a table to their labels."""
     from sklearn.pipeline import Pipeline
 
+    from hyperlabel._validation import target_check_options
     from hyperlabel.meta.catalogue import DataShape
     from hyperlabel.meta.updating import name_labels, store_rows_if_smaller, without_training_rows
     from hyperlabel.model_selection.groups import groups_for_fit
@@ -209,11 +207,11 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     row_features = learned_rows(feature_step, columns.inputs(dataset), row_groups, choices.precision)
     has_missing_labels = dataset.missing is not None and dataset.missing.nnz > 0
     n_units = len(dataset) if dataset.groups is None else len(set(dataset.groups))
-    classifier = (
-        partial_step(choices.method, choices, DataShape.of(row_features))
-        if has_missing_labels
-        else classifier_step(choices.method, choices, DataShape.of(row_features), n_units)
-    )
+    classifier = classifier_step(choices.method, choices, DataShape.of(row_features), n_units)
+    if has_missing_labels and not target_check_options(classifier)["missing"]:
+        raise ValueError(
+            f"{choices.method} needs every label known: choose a method such as ridge or logistic."
+        )
     plan = plan_fit(
         shape_of_rows(row_features, dataset.n_labels, count_characters(dataset, columns)),
         choices,
@@ -225,17 +223,16 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     if choices.label_text is not None:
         use_label_text(classifier, columns, feature_step, choices.label_text)
     classifier = _add_guarantee(classifier, choices.precision, choices.confidence)
-    Y, _ = aligned_labels(dataset, columns.label_names)
+    Y = aligned_labels(dataset, columns.label_names)[0] if has_missing_labels else dataset.Y
     group_arguments = groups_for_fit(classifier, row_groups)
-    if not has_missing_labels:
-        warn_of_long_fit(classifier, row_features, dataset.Y, choices)
-    classifier.fit(row_features, Y if has_missing_labels else dataset.Y, **group_arguments)
+    warn_of_long_fit(classifier, row_features, Y, choices)
+    classifier.fit(row_features, Y, **group_arguments)
     if choices.precision is not None:
         _need_guarantee(classifier, row_features, dataset.Y, row_groups, choices)
     without_training_rows(name_labels(classifier, columns.label_names), sums=not choices.slim)
-    if not (choices.slim or has_missing_labels):
+    if not choices.slim:
         fit_rows = _fit_index(len(dataset), row_groups, choices.precision)
-        store_rows_if_smaller(classifier, row_features[fit_rows], dataset.Y[fit_rows])
+        store_rows_if_smaller(classifier, row_features[fit_rows], Y[fit_rows])
     return Pipeline([("features", feature_step), ("classifier", classifier)])
 
 

@@ -152,19 +152,6 @@ def time_blocks(times: Any, max_blocks: int = 5) -> int:
     raise ValueError("--time needs rows of at least two moments.")
 
 
-def partial_step(method: str, choices: Choices, rows: Any) -> Any:
-    """Return the classifier for labels that are partly unknown: one fit a label, on the rows that know it."""
-    from hyperlabel.linear import BinaryRelevance
-    from hyperlabel.meta.catalogue import method_spec
-
-    model = method_spec(method).make(rows) if method != "auto" else None
-    if not isinstance(model, BinaryRelevance):
-        raise ValueError(f"{method} needs every label known: with --blank unknown choose ridge or logistic.")
-    if model._is_ridge():
-        model.set_params(alpha=choices.alpha[0] if choices.alpha else rows.alphas[0])
-    return model
-
-
 def classifier_step(method: str, choices: Choices, rows: Any, n_units: int | None = None) -> Any:
     """Return the classifier of a method for `rows` (a `Rows`), with tuned thresholds unless it has its own.
 

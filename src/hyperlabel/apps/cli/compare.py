@@ -75,6 +75,7 @@ def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options
         with show_step(f"reading {source}"):
             file_options = reading | {"vectors": vectors and (vectors,)}
             datasets.append(as_numbers(*read_training(source, **file_options)))
+        _tell_gaps(datasets[-1], options["methods"])
     repeated_names = {d.name for d in datasets if sum(e.name == d.name for e in datasets) > 1}
     if repeated_names:
         raise ValueError(f"Two data sets are called {sorted(repeated_names)[0]!r}: rename one file.")
@@ -85,6 +86,25 @@ def compare(files: tuple[str, ...], list_methods: bool, as_json: bool, **options
         with show_step("drawing"):
             page_html = comparison_report(comparison)
     show_comparison(comparison, write_page(options["out_path"], page_html), as_json)
+
+
+def _tell_gaps(data: Any, methods: Any) -> None:
+    """Say how many label entries are unknown, and which methods a comparison leaves out for them."""
+    from hyperlabel.apps.comparison.methods import takes_gaps
+    from hyperlabel.apps.comparison.protocol import has_gaps
+    from hyperlabel.meta.catalogue import CATALOGUE, DataShape
+
+    if not has_gaps(data):
+        return
+    shape = DataShape.of(data.X)
+    refusing = [m.name for m in CATALOGUE if m.default and methods is None and not takes_gaps(m.name, shape)]
+    left_out = f", so {', '.join(refusing)} are left out, which need every label" if refusing else ""
+    n_entries = data.n_rows * data.n_labels
+    click.echo(
+        f"{data.name}: {data.missing.nnz} of {n_entries} label entries are unknown; no fit and no measure "
+        f"counts them{left_out}.",
+        err=True,
+    )
 
 
 def _list_methods(as_json: bool) -> None:

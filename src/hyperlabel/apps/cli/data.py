@@ -33,6 +33,7 @@ _INFO = {
     "rows": "rows n",
     "features": "features d",
     "labels": "labels k",
+    "unknown_entries": "label entries that nobody knows",
     "feature_density": "share of non-zero features",
     "cardinality": "labels per row (cardinality)",
     "density": "cardinality / labels (density)",

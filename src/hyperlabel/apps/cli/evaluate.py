@@ -107,7 +107,7 @@ def _measure_model(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return all measures, those by label among them, and the labels the model does not know."""
     from hyperlabel.metrics import evaluate as measure
-    from hyperlabel.tabular.fit_rows import read_with_groups_of_fit, rows_to_judge, warn_of_flattery
+    from hyperlabel.tabular.fit_rows import read_with_groups_of_fit, rows_to_judge
     from hyperlabel.tabular.model_file import aligned_labels, open_model
 
     with show_step(f"loading {model}"):
@@ -120,8 +120,6 @@ def _measure_model(
     if not Y.nnz and unknown_labels:
         label_list = some_names(unknown_labels)
         raise ValueError(f"{data} shares no label with the model: its labels are {label_list}.")
-    if scoring_mode == "out-of-fold" and dataset.missing is not None and dataset.missing.nnz:
-        scoring_mode, sentence = "held-out", warn_of_flattery(judged_rows.n_in_fit, data)
     with show_step("predicting" if scoring_mode == "held-out" else "fitting models of the other rows"):
         predicted_labels, row_scores = _predict_rows(file, dataset, Y, scoring_mode)
         measures = measure(Y, predicted_labels, row_scores, per_label=True)
@@ -165,6 +163,9 @@ def _predict_rows(file: Any, dataset: Any, Y: Any, scoring_mode: str) -> tuple[A
 
 def _print_measures(measures: dict[str, Any], worst_labels: list[dict[str, Any]]) -> None:
     click.echo(f"{plural(int(measures['n_rows']), 'row')}, {plural(int(measures['n_labels']), 'label')}")
+    if n_unknown := int(measures.get("n_unknown", 0)):
+        n_entries = int(measures["n_rows"]) * int(measures["n_labels"])
+        click.echo(f"  {n_unknown} of {n_entries} label entries are unknown: no measure counts them.")
     n_absent = int(measures["n_labels_without_positives"])
     n_unlabelled = int(measures["n_rows_without_labels"])
     for measure_name in _SHOWN:

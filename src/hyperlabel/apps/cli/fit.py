@@ -181,7 +181,9 @@ def describe_input(dataset: Any, columns: Any) -> str:
     if columns.left_out:
         clauses.append(f"{plural(len(columns.left_out), 'label')} with too few rows left out")
     if dataset.missing is not None and dataset.missing.nnz:
-        clauses.append(f"{plural(int(dataset.missing.nnz), 'label entry')} unknown: no threshold is tuned")
+        clauses.append(
+            f"{dataset.missing.nnz} of {dataset.Y.shape[0] * dataset.n_labels} label entries unknown"
+        )
     if n_unlabelled := int((dataset.Y.sum(axis=1) == 0).sum()):
         clauses.append(f"{plural(n_unlabelled, 'row')} without labels")
     if columns.text and (n_empty_texts := sum(not text.strip() for text in dataset.text or ())):

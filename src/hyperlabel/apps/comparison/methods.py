@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from hyperlabel.apps.comparison.protocol import Method
+from hyperlabel._validation import target_check_options
+from hyperlabel.apps.comparison.protocol import Method, has_gaps, known_targets
 from hyperlabel.datasets import Dataset
 from hyperlabel.meta import ThresholdTuner
 from hyperlabel.meta.catalogue import CATALOGUE, DataShape, method_spec
@@ -34,7 +35,7 @@ def build_methods(
     """Return the named methods (all defaults when None) for a data set, which decides scaling and grids.
 
     `thresholds` is the strategy of a `ThresholdTuner` around every method with scores; None leaves
-    decisions alone.
+    decisions alone. Where labels are unknown, the defaults leave out methods that need every label.
     """
     data_shape = DataShape.of(data.X)
     if names is None:
@@ -44,6 +45,8 @@ def build_methods(
             for catalogue_method in CATALOGUE
             if catalogue_method.default and not (catalogue_method.pairwise and has_many_labels)
         ]
+        if has_gaps(data):
+            names = [name for name in names if takes_gaps(name, data_shape)]
     built_methods = []
     for name in dict.fromkeys(names):
         catalogue_method = method_spec(name)
@@ -60,6 +63,11 @@ def build_methods(
     return built_methods
 
 
+def takes_gaps(name: str, data_shape: DataShape) -> bool:
+    """Say whether a method of the catalogue learns from rows of which some labels are unknown."""
+    return target_check_options(method_spec(name).make(data_shape))["missing"]
+
+
 def learning_curves(data: Dataset, methods: Sequence[Method], scoring: str) -> list[dict[str, Any]]:
     """Return learning curves of the methods (grids not searched) and paths of λ and M, for a report."""
     from hyperlabel._base import seeded
@@ -74,7 +82,7 @@ def learning_curves(data: Dataset, methods: Sequence[Method], scoring: str) -> l
     shuffled_splits = [(rng.permutation(train), test) for train, test in split_rows]
     n = min(len(train) for train, _ in split_rows)
     train_sizes = sorted({max(20, round(share * n)) for share in (0.1, 0.2, 0.4, 0.7, 1.0)})
-    Y = data.Y.toarray()
+    Y = known_targets(data)
 
     def score_splits(model: Any, splits: list[Any]) -> list[float]:
         fold_scores = cross_val_scores(seeded(model, 0), data.X, Y, scoring=scoring, cv=splits)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._base import score_rows, seeded
+from hyperlabel._missing_labels import split_missing
 from hyperlabel.apps.comparison.resource_meter import Meter
 from hyperlabel.apps.comparison.runner import Job, JobResult, Measurement
 from hyperlabel.datasets import Dataset
@@ -215,7 +216,7 @@ class Protocol:
         """Return one cell for each data set, method and split, in that order."""
         jobs = []
         for data in self.datasets:
-            content_hash = hash_arrays(data.X, data.Y)
+            content_hash = hash_arrays(data.X, data.Y, *([data.missing] if has_gaps(data) else ()))
             split_rows = self.splits.parts(data)
             groups = data.groups if self.splits.kind == "groups" else None
             for method in self.methods:
@@ -245,14 +246,31 @@ class Protocol:
         return jobs
 
 
+def has_gaps(data: Dataset) -> bool:
+    """Say whether some label entries of a data set are unknown."""
+    return data.missing is not None and data.missing.nnz > 0
+
+
+def known_targets(data: Dataset) -> Any:
+    """Return the labels as methods are given them: dense where that is small, NaN where nobody knows."""
+    Y = data.Y
+    if has_gaps(data):
+        gaps = sparse.csr_array(data.missing, dtype=np.float64)
+        gaps.data[:] = np.nan
+        Y = sparse.csr_array(Y.astype(np.float64) + gaps)
+    return Y.toarray() if data.n_rows * data.n_labels <= _DENSE_Y else Y
+
+
 def data_facts(data: Dataset) -> dict[str, Any]:
     """Return the size of a data set as JSON."""
+    gap_facts = {"unknown_entries": int(data.missing.nnz)} if has_gaps(data) else {}
     return {
         "name": data.name,
         "rows": data.n_rows,
         "features": data.n_features,
         "labels": data.n_labels,
         "labels_per_row": round(data.Y.sum() / max(data.n_rows, 1), 3),
+        **gap_facts,
     }
 
 
@@ -270,7 +288,7 @@ def fit_and_score(
     from hyperlabel.metrics import evaluate
     from hyperlabel.model_selection.groups import groups_for_fit
 
-    Y = data.Y.toarray() if data.n_rows * data.n_labels <= _DENSE_Y else data.Y
+    Y = known_targets(data)
     X_train, Y_train = data.X[train], Y[train]
     train_groups = None if groups is None else np.asarray(groups)[train]
     job_details: dict[str, Any] = {}
@@ -334,8 +352,14 @@ def mean_score(
 
 
 def label_score_counts(Y_true: Any, Y_pred: Any) -> dict[str, list[int]]:
-    """Return true positives, predicted and actual positives per label: enough for any F-measure."""
-    true_sets, predicted_sets = sparse.csr_array(Y_true), sparse.csr_array(Y_pred)
+    """Return true positives, predicted and actual positives per label among the known entries.
+
+    They are enough for any F-measure.
+    """
+    true_sets, missing = split_missing(sparse.csr_array(Y_true))
+    predicted_sets = sparse.csr_array(Y_pred)
+    if missing is not None:
+        predicted_sets = predicted_sets - predicted_sets.multiply(missing)
     hit_sets = true_sets.multiply(predicted_sets)
     return {
         name: [int(v) for v in np.asarray(matrix.sum(axis=0)).ravel()]

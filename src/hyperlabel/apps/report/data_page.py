@@ -73,6 +73,7 @@ def _answer_data_questions(
     data_doubts = [
         (data_facts["rows_without_labels"], "without labels", "row"),
         (data_facts["labels_without_positives"], "on no row", "label"),
+        (data_facts["unknown_entries"] or 0, "unknown: nobody filled them in", "label cell"),
         (n_rare, f"on fewer than {_RARE} rows, hard to learn", "label"),
         (n_empty, "without words", "text"),
         (n_twins, "with a near twin, which flatter a score unless folds keep them together", "row"),

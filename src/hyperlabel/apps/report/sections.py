@@ -49,6 +49,8 @@ def scores_section(c: Comparison) -> Section:
             f"{data}: {data_facts['rows']} rows, {data_facts['features']} features, "
             f"{data_facts['labels']} labels, {data_facts['labels_per_row']:.2f} labels per row"
         )
+        if n_unknown := data_facts.get("unknown_entries"):
+            table_caption += f", {n_unknown} label entries unknown and left out"
         section.blocks.append(
             PageTable(table_caption, table_rows, help=column_help, notes=table_notes, data=data)
         )
