@@ -63,17 +63,20 @@ class DocumentedEstimator(BaseEstimator):
 
 def _refuse_sample_weight(fit: Any) -> Any:
     """Return a `fit` that refuses weights, which it does not take, in a sentence; its signature stays."""
+    return wraps(fit)(
+        lambda self, *arguments, **params: fit(
+            self, *arguments, **(_without_weights(self, params) if "sample_weight" in params else params)
+        )
+    )
 
-    @wraps(fit)
-    def fit_unweighted(self: Any, *arguments: Any, **params: Any) -> Any:
-        if params.pop("sample_weight", None) is not None:
-            raise TypeError(
-                f"{type(self).__name__} counts every row alike: leave out sample_weight, or use an estimator "
-                "that weighs rows and entries of y, such as BinaryRelevance."
-            )
-        return fit(self, *arguments, **params)
 
-    return fit_unweighted
+def _without_weights(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
+    if params.pop("sample_weight") is not None:
+        raise TypeError(
+            f"{type(estimator).__name__} counts every row alike: leave out sample_weight, or use an "
+            "estimator that weighs rows and entries of y, such as BinaryRelevance."
+        )
+    return params
 
 
 @lru_cache

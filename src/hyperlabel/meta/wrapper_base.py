@@ -185,8 +185,9 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
             fit_params = dict(routed["fit"])
             if wants_scores and has_closed_form_cv(model) and (self.cv is not None or model.cv is None):
                 # Its closed-form folds cost almost nothing: let the shared ridge use ours.
-                known_entries = mask_entries(Y, check_weights(fit_params.get("sample_weight"), Y, Y.shape[1]))
-                model.set_params(cv=self._own_folds(known_entries, routed["split"].get("groups")))
+                weights = fit_params.get("sample_weight")
+                known = Y if weights is None else mask_entries(Y, check_weights(weights, Y, Y.shape[1]))
+                model.set_params(cv=self._own_folds(known, routed["split"].get("groups")))
                 fit_params |= routed["split"]
             self.estimator_ = fit_checked(model, X, y, targets, fit_params)
         self._describe_fit(Y, layout)
@@ -214,13 +215,10 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
 
     def _own_folds(self, Y: sparse.csr_array, groups: Any) -> Any:
         """Return the folds of a closed form: ten by default, never more than rows (groups) with a label."""
-        cv = CLOSED_FORM_FOLDS if self.cv is None else self.cv
-        known_rows = rows_with_known_labels(Y)
-        if known_rows is None:
-            n_units = count_units(Y.shape[0], groups)
-        else:
-            known_groups = None if groups is None else np.asarray(groups)[known_rows]
-            n_units = count_units(len(known_rows), known_groups)
+        cv, n_rows = CLOSED_FORM_FOLDS if self.cv is None else self.cv, Y.shape[0]
+        if np.isnan(Y.data).any() and (known_rows := rows_with_known_labels(Y)) is not None:
+            n_rows, groups = len(known_rows), None if groups is None else np.asarray(groups)[known_rows]
+        n_units = n_rows if groups is None else count_units(n_rows, groups)
         return min(int(cv), n_units) if is_number(cv) else cv
 
     def _out_of_fold_scores(
