@@ -139,9 +139,6 @@ class AutoMultiLabel(CallbackSupportMixin, ConsistentLabels, OutOfFoldProbabilit
             Y = self._imply_columns(Y, self._layout)
             counts, known_rows = label_counts(Y, None)
             self._set_targets(self._layout, counts=counts, n_rows=known_rows)
-        X, Y, groups, cv = known_rows_only(X, Y, groups, self.cv)
-        self._mostly_zero = mostly_zero(X)
-        X = self._as_rows(X)
         candidates = self._select_candidates()
         with report_fit(self, X, y, n_steps=len(candidates) + 1) as steps:
             self._fit_portfolio(X, Y, groups, candidates, deadline, steps)
@@ -156,6 +153,9 @@ class AutoMultiLabel(CallbackSupportMixin, ConsistentLabels, OutOfFoldProbabilit
         deadline: float,
         steps: FitSteps,
     ) -> None:
+        X, Y, groups, cv = known_rows_only(X, Y, groups, self.cv)
+        self._mostly_zero = mostly_zero(X)
+        X = self._as_rows(X)
         scorer = get_scorer(self.scoring)
         task = Task(
             X,
