@@ -438,7 +438,7 @@ def _refuse_values(values: np.ndarray, name: str, *, missing: bool, soft: bool) 
     wrong = ((values < 0) | (values > 1)) if soft else (values != 0) & (values != 1) & ~unknown
     if wrong.any() and ((values[wrong] > 0) & (values[wrong] < 1)).all():
         raise ValueError(
-            f"{name} needs every label as 0 or 1, and y holds the share {values[wrong][0]:g}: round shares "
+            f"{name} takes labels of 0 and 1 only, and y holds the share {values[wrong][0]:g}: round shares "
             "(y > 0.5), or use an estimator that takes them, such as BinaryRelevance."
         )
     if wrong.any():
