@@ -24,9 +24,8 @@ from hyperlabel.datasets import Dataset
 from hyperlabel.decision import per_label_thresholds
 from hyperlabel.metrics import evaluate
 from hyperlabel.model_selection import IterativeStratifiedKFold, iterative_train_test_split
-from hyperlabel.tabular.fitting import learned_rows
 from hyperlabel.tabular.model_file import ModelColumns
-from hyperlabel.tabular.pipeline import features_step
+from hyperlabel.tabular.pipeline import Choices, features_step, learned_rows
 from tools.build_debtags import MIN_PACKAGES, choose, fetch_lists
 
 
@@ -50,7 +49,7 @@ def main() -> None:
     table = Dataset(np.zeros((len(known), 0)), Y[train], None, names, text=known)
 
     def ours(words: int | None, ngrams: int) -> tuple[Any, Any]:
-        step = features_step(columns, table, words, ngrams)
+        step = features_step(columns, table, Choices(words=words, ngrams=ngrams))
         return learned_rows(step, known, None, None), step.transform(new)
 
     def plain(**options: Any) -> tuple[Any, Any]:

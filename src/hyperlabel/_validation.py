@@ -80,9 +80,9 @@ def read_targets(
     return y
 
 
-def checked_indicator(Y: sparse.csr_array) -> CheckedTargets:
-    """Return an indicator that is validated already as y."""
-    return CheckedTargets(Y, make_indicator_layout(Y.shape[1], Y.dtype, names=None, is_sparse=True))
+def checked_indicator(Y: sparse.csr_array, names: Any = None) -> CheckedTargets:
+    """Return an indicator that is validated already as y; `names` are those of its columns."""
+    return CheckedTargets(Y, make_indicator_layout(Y.shape[1], Y.dtype, names=names, is_sparse=True))
 
 
 def check_fit(

@@ -60,7 +60,7 @@ def test_wide_rows_keep_coefficients_over_samples(monkeypatch, tmp_path):
     X, Y, V, weights = draw(n=20, d=50, weighted=True, is_sparse=True)
     V = sparse.csr_array(V)
     wanted = fit(X, Y, V)
-    monkeypatch.setattr(module, "PRODUCT_MAX_BYTES", 0)
+    monkeypatch.setattr(module, "WIDE_BYTES", 0)
     wide = fit(X, Y, V)
     assert wide.dual_coef_.shape == (20, 5)
     assert not hasattr(wide, "coef_")
@@ -72,9 +72,9 @@ def test_wide_rows_keep_coefficients_over_samples(monkeypatch, tmp_path):
     np.testing.assert_array_equal(loaded.decision_function(X), wide.decision_function(X))
     options = {"alpha": ALPHA, "label_features": V, "cv": 4}
     narrow = BinaryRelevance(**options)
-    monkeypatch.setattr(module, "PRODUCT_MAX_BYTES", 10**9)
+    monkeypatch.setattr(module, "WIDE_BYTES", 10**9)
     narrow.fit(X, Y, sample_weight=weights)
-    monkeypatch.setattr(module, "PRODUCT_MAX_BYTES", 0)
+    monkeypatch.setattr(module, "WIDE_BYTES", 0)
     again = BinaryRelevance(**options).fit(X, Y, sample_weight=weights)
     np.testing.assert_allclose(again.oof_scores_, narrow.oof_scores_, atol=1e-9)
 

@@ -29,6 +29,9 @@ class Project:
 
     project_id, label_names, learns = "notes", ["music", "travel"], True
 
+    def sources(self, documents):
+        return None
+
     def __init__(self, probabilities=(0.5, 0.25), error=None):
         self.answer, self.error, self.learning = np.array([probabilities]), error, asyncio.Lock()
         self.tops, self.at_work, self.most_at_work = [], 0, 0

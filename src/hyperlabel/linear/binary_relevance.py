@@ -168,7 +168,7 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
         g, how much one unit of `label_features` weighs (on the scale of targets 0 and 1).
     dual_coef_ : ndarray of shape (n_samples, n_labels)
         In the place of `coef_`, where `label_features` are given for rows so wide that `coef_` would take
-        more than half a gigabyte; the rows are then kept as ``samples_``.
+        more than an eighth of a gigabyte; the rows are then kept as ``samples_``.
     moments_ : object
         The sums the shared ridge was solved from (route "gram").
     oof_scores_ : ndarray of shape (n_samples, n_labels)

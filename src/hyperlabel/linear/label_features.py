@@ -19,7 +19,9 @@ from hyperlabel._missing_labels import constant_labels, label_counts
 from hyperlabel._validation import TargetLayout, canonical_rows
 from hyperlabel.moments.auto_params import decide_threshold
 from hyperlabel.moments.cross_validate import ClosedFormCV, Folds, closed_form_cross_validation
-from hyperlabel.moments.linear_map import PRODUCT_MAX_BYTES, Directions, LinearMap, signed_targets
+from hyperlabel.moments.linear_map import Directions, LinearMap, signed_targets
+from hyperlabel.solvers.arrays import as_dense
+from hyperlabel.solvers.operators import row_products
 from hyperlabel.solvers.ridge.evidence import krylov_alpha
 from hyperlabel.solvers.ridge.label_blocks import SINGLE, SolvedBlock
 from hyperlabel.solvers.ridge.label_prior import IterativePriorRidge, PriorRidge
@@ -36,6 +38,8 @@ from hyperlabel.solvers.ridge.routes import (
 
 # Multiplications of an iterative solve per entry of X and label: about 15 products, three solves.
 ITERATIVE_WORK = 180
+# Coefficients over features of more bytes than these stay in the space of samples.
+WIDE_BYTES = 2**27
 
 
 def rows_by_name(label_features: Any) -> dict[str, Any] | None:
@@ -115,7 +119,9 @@ def choose_named_route(X: Any, n_labels: int) -> str:
     """Return the route for these rows and labels: a factorisation serves many labels cheaply."""
     route = choose_route(X)
     size = min(X.shape)
-    if route != "krylov" or size > DENSE_LIMIT or ITERATIVE_WORK * X.nnz * n_labels < 2 * size**3:
+    is_too_wide = 8 * X.shape[1] * n_labels > WIDE_BYTES
+    is_cheap = sparse.issparse(X) and ITERATIVE_WORK * X.nnz * n_labels < 2 * size**3 and not is_too_wide
+    if route != "krylov" or size > DENSE_LIMIT or is_cheap:
         return route
     return "gram" if X.shape[1] <= X.shape[0] else "samples"
 
@@ -141,7 +147,17 @@ class NamedSolution(NamedTuple):
     def is_too_wide(self) -> bool:
         """Whether coefficients over features should not be formed."""
         k, d = self.prior.V.shape
-        return isinstance(self.prior, PriorRidge) and self.prior.is_dual and 8 * d * k > PRODUCT_MAX_BYTES
+        return isinstance(self.prior, PriorRidge) and self.prior.is_dual and 8 * d * k > WIDE_BYTES
+
+    def scores(self, X: Any, products: np.ndarray | None) -> np.ndarray:
+        """Return the scores of rows; `products` are theirs with the rows of the fit, where they are known."""
+        if products is None or not self.is_too_wide:
+            return self.linear_map().scores(X)
+        prior: Any = self.prior
+        dual, root = prior.dual(self.scale), prior.path.rows.root
+        row_scores = products @ (dual if root is None else root[:, None] * dual)
+        row_scores += self.scale * as_dense(X @ prior.V.T) + self._intercept()
+        return np.asarray(signed_targets(row_scores))
 
     def linear_map(self) -> LinearMap:
         """Return f(x) on the scale of targets ±1."""
@@ -185,9 +201,17 @@ def solve_named_sums(moments: Any, alpha: Any, V: Any, *, rows: Any = None) -> N
 
 
 def solve_named_rows(
-    X: Any, Y: sparse.csr_array, alpha: Any, V: Any, route: Any, *, sample_weight: Any, tol: float
+    X: Any,
+    Y: sparse.csr_array,
+    alpha: Any,
+    V: Any,
+    route: Any,
+    *,
+    sample_weight: Any,
+    tol: float,
+    products: np.ndarray | None = None,
 ) -> NamedSolution:
-    """Solve the ridge around g·V without sums over rows."""
+    """Solve the ridge around g·V without sums over rows; `products` are XXᵀ, where it is known."""
     prior: PriorRidge | IterativePriorRidge
     if route == "krylov":
         if alpha == "auto":
@@ -199,7 +223,7 @@ def solve_named_rows(
         dtype = np.float32 if tol >= SINGLE else np.float64
         prior = IterativePriorRidge(X, Y, V, alpha, sample_weight=sample_weight, tol=tol, dtype=dtype)
         return NamedSolution(prior.sums.scale, "krylov", prior)
-    options: Any = {"solver": route, "sample_weight": sample_weight}
+    options: Any = {"solver": route, "sample_weight": sample_weight, "products": products}
     path: Any
     if alpha == "auto":
         path, alpha = solve_auto(X, Y, **options)
@@ -208,6 +232,13 @@ def solve_named_rows(
     counts = np.asarray(Y.sum(axis=0)) if sample_weight is None else np.asarray(sample_weight @ Y)
     prior = PriorRidge(path, alpha, V, counts > 0)
     return NamedSolution(prior.sums.scale, path.solver, prior)
+
+
+def score_held_out(X: Any, Y: sparse.csr_array, V: Any, alpha: float, train: Any, test: Any) -> np.ndarray:
+    """Return the scores of validated rows `test` by the ridge around g·V of the rows `train`."""
+    route: Any = choose_named_route(X[train], Y.shape[1])
+    solution = solve_named_rows(X[train], Y[train], alpha, V, route, sample_weight=None, tol=SINGLE)
+    return solution.linear_map().scores(X[test])
 
 
 def cross_validate_named(
@@ -229,22 +260,25 @@ def cross_validate_named(
     A label without a row in a training fold is scored by its features there, as it would be later.
     """
     folds = Folds(X, Y, cv, groups=groups, sample_weight=sample_weight, summed=route == "gram")
+    products = row_products(X) if route == "samples" and sparse.issparse(X) else None
 
     def fold_scores(setting: dict[str, Any]) -> Iterator[np.ndarray]:
         alpha, fold_sums = setting["alpha"], repeat(None) if folds.sums is None else folds.sums
         for (train, test), moments in zip(folds.splits, fold_sums, strict=False):
             train_weights = None if sample_weight is None else sample_weight[train]
             counts, weight = label_counts(Y[train], train_weights)
+            test_products = None if products is None else products[np.ix_(test, train)]
             if moments is not None:
                 solution = solve_named_sums(moments, alpha, V)
             else:
-                options: Any = {"sample_weight": train_weights, "tol": tol}
+                train_products = None if products is None else products[np.ix_(train, train)]
+                options: Any = {"sample_weight": train_weights, "tol": tol, "products": train_products}
                 solution = solve_named_rows(X[train], Y[train], alpha, V, route, **options)
             fold_threshold = decide_threshold(
                 threshold, layout.kind, counts / weight, solution.squares, counts, weight
             )
             constant = np.where(counts > 0, constant_labels(counts, weight), 0)
-            yield place_constant_labels(solution.linear_map().scores(X[test]) - fold_threshold, constant)
+            yield place_constant_labels(solution.scores(X[test], test_products) - fold_threshold, constant)
 
     settings = [{"alpha": alpha} for alpha in alphas]
     return closed_form_cross_validation(X, Y, layout, folds, settings, fold_scores, scorer), folds.total
@@ -283,7 +317,7 @@ class NamedLabels:
 
     def _set_named(self: Any, solution: NamedSolution, counts: np.ndarray, weight: Any) -> None:
         """Set the fitted attributes from the ridge around the features of the labels."""
-        self.label_scale_ = solution.scale
+        self.label_scale_, self._by_name_alone = solution.scale, counts <= 0
         squares = isinstance(self._threshold_rule(), str)
         for name in ("dual_coef_", "samples_", "coef_"):
             self.__dict__.pop(name, None)

@@ -30,6 +30,7 @@ class Share:
     value: float  # as the classifier sees it (scaled, vectorised); 1 where a label as such is explained
     weight: float
     share: float
+    from_name: float = 0.0  # the part of the share that comes from the name of the label
     labels: tuple[tuple[str, float], ...] = ()  # of a direction: those it moves most, with their weights
 
 
@@ -46,13 +47,15 @@ class Explanation:
     rest: float  # sum of the shares not listed
     directions: tuple[Share, ...] = ()  # label directions passed through, by absolute share
     note: str = ""  # says so where there is nothing to explain
+    from_name: float | None = None  # the part of all shares that comes from the label's name, if it counts
 
     def as_row(self) -> dict[str, Any]:
         """Return the explanation as a row of a table: the shares of the features in one cell."""
         feature_shares = ", ".join(f"{feature.name} {feature.share:+.3f}" for feature in self.features)
         row_entry = {} if self.row is None else {"row": self.row}
         scores = {"label": self.label, "score": self.score, "threshold": self.threshold, "base": self.base}
-        return row_entry | scores | {"features": self.note or feature_shares, "rest": self.rest}
+        name_entry = {} if self.from_name is None else {"from_name": self.from_name}
+        return row_entry | scores | {"features": self.note or feature_shares, "rest": self.rest} | name_entry
 
 
 def explain(
@@ -72,6 +75,9 @@ def explain(
     - :math:`W_{ji} x_i` is the share of feature i in the score of label j;
     - :math:`U` leads to the directions (principal label space, hypergraph projection) and :math:`V` from
       them to the labels, for methods that have them.
+
+    Where names are features of the labels (``label_features=``), ``from_name`` is the part of a share that
+    the name alone gives, g·v·x on the scale of scores; the rows have taught what remains.
 
     Parameters
     ----------
@@ -156,17 +162,33 @@ def _explain_label(
     weights = view.coef[view_row]
     values = np.ones(len(weights)) if row is None or view.Z is None else view.Z[row]
     shares = weights * values
+    name_shares = np.zeros(len(weights)) if view.of_names is None else view.of_names[view_row] * values
     top_features = np.argsort(-np.abs(shares), kind="stable")[:top]
     listed_shares = tuple(
-        Share(_feature_name(view.names, i), float(values[i]), float(weights[i]), float(shares[i]))
+        Share(
+            _feature_name(view.names, i),
+            float(values[i]),
+            float(weights[i]),
+            float(shares[i]),
+            float(name_shares[i]),
+        )
         for i in top_features
         if shares[i] != 0
     )
     rest_share = 0.0 if row is None else float(shares.sum() - sum(share.share for share in listed_shares))
     directions = _explain_directions(view, row, label, label_names, top)
     base_score = float(view.intercept[view_row])
+    from_name = None if row is None or view.of_names is None else float(name_shares.sum())
     return Explanation(
-        row, label_names[label], score, threshold, base_score, listed_shares, rest_share, directions
+        row,
+        label_names[label],
+        score,
+        threshold,
+        base_score,
+        listed_shares,
+        rest_share,
+        directions,
+        from_name=from_name,
     )
 
 
@@ -184,7 +206,11 @@ def _explain_directions(
         top_labels = np.argsort(-np.abs(V[m]), kind="stable")[:_LABELS_SHOWN]
         label_weights = tuple((label_names[j], float(V[m, j])) for j in top_labels)
         share = Share(
-            f"direction {m + 1}", float(codes[m]), float(V[m, label]), float(shares[m]), label_weights
+            f"direction {m + 1}",
+            float(codes[m]),
+            float(V[m, label]),
+            float(shares[m]),
+            labels=label_weights,
         )
         listed_shares.append(share)
     return tuple(listed_shares)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from hyperlabel._labels import is_plain, label_sets
-from hyperlabel._validation import TargetLayout
+from hyperlabel._validation import CheckedTargets, TargetLayout
 from hyperlabel.decision.guarantee_table import Guarantees
 from hyperlabel.geometry import LabelTree
 from hyperlabel.geometry.label_tree import TreeColumns
@@ -35,7 +35,12 @@ class ConsistentLabels:
     def _imply_sets(self, y: Any) -> Any:
         """Add the ancestors to label sets, so that ancestors nobody wrote down get columns as well."""
         tree = self._get_tree()
-        if tree is None or is_plain(y) or label_sets(y, even_empty=True) is None:
+        if (
+            tree is None
+            or isinstance(y, CheckedTargets)
+            or is_plain(y)
+            or label_sets(y, even_empty=True) is None
+        ):
             return y
         return tree.imply(y)
 

@@ -6,7 +6,7 @@ A classifier that wraps others says how it is seen by a method ``_view(Z, names,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,14 +27,16 @@ class LinearView:
     intercept: np.ndarray
     codes: Any = None  # (U d×m, offset m)
     readout: np.ndarray | None = None  # V, m×k: of all labels
+    of_names: np.ndarray | None = None  # the part of coef that comes from the names of the labels
 
     def scaled(self, slope: np.ndarray, shift: np.ndarray, columns: Any) -> LinearView:
         """Return slope·f + shift, one number of each for every label."""
         readout = None if self.readout is None else self.readout * slope
-        coef = self.coef * slope[columns, None]
-        return LinearView(
-            self.Z, self.names, coef, self.intercept * slope[columns] + shift[columns], self.codes, readout
-        )
+        label_slopes = slope[columns, None]
+        coef, of_names = self.coef * label_slopes, self.of_names
+        of_names = None if of_names is None else of_names * label_slopes
+        intercept = self.intercept * slope[columns] + shift[columns]
+        return replace(self, coef=coef, intercept=intercept, readout=readout, of_names=of_names)
 
 
 def linear_view(model: Any, Z: Any, names: Any, columns: Any) -> LinearView:
@@ -80,9 +82,11 @@ def _view_estimator(model: Any, Z: np.ndarray | None, names: Any, columns: Any) 
     if hasattr(model, "_linear_map"):
         linear_map = model._linear_map()
         model_view = LinearView(Z, names, linear_map.weights(columns), linear_map.intercept[columns])
-        if linear_map.through is not None:
+        if linear_map.through is not None and not hasattr(model, "dual_coef_"):  # rows are no directions
             model_view.codes = linear_map.through.basis, linear_map.through.offset
             model_view.readout = as_dense(linear_map.through.readout)
+        if getattr(model, "label_scale_", 0.0) > 0:
+            model_view.of_names = 2.0 * model.label_scale_ * as_dense(model.label_features_[columns])
         return model_view
     coef, intercept = _label_coefficients(model)
     return LinearView(Z, names, coef[columns], intercept[columns])

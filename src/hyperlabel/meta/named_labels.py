@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from hyperlabel._base import score_rows
 from hyperlabel._validation import TargetLayout
 from hyperlabel.linear import BinaryRelevance
 from hyperlabel.linear.label_features import add_named_labels, read_label_features, rows_by_name
@@ -44,6 +45,29 @@ def clone_for(estimator: Any, layout: TargetLayout) -> Any:
         width = np.shape(first)[-1]
         ridge.set_params(label_features=read_label_features(ridge.label_features, layout.label_names, width))
     return model
+
+
+def has_sources(model: Any) -> bool:
+    """Say whether scores come from anything but rows: from names alone, or from labels below in a tree."""
+    by_name_alone: Any = getattr(find_named_ridge(model, "estimator_"), "_by_name_alone", np.zeros(0))
+    return bool(by_name_alone.any()) or hasattr(model, "tree_columns_")
+
+
+def find_sources(model: Any, X: Any) -> np.ndarray | None:
+    """Return what the score of each label of each row comes from; None where all come from rows.
+
+    "rows", or "name" where a label has no rows but a name, or "child" where a label below it scores higher.
+    """
+    if not has_sources(model):
+        return None
+    scores = score_rows(model, X)
+    sources = np.full(scores.shape, "rows", dtype="U5")
+    ridge = find_named_ridge(model, "estimator_")
+    if ridge is not None:
+        sources[:, ridge._by_name_alone] = "name"
+    if hasattr(model, "tree_columns_"):
+        sources[scores > score_rows(model.estimator_, X)] = "child"
+    return sources
 
 
 def known_by_name(estimator: Any, constant: np.ndarray) -> np.ndarray:

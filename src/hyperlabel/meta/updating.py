@@ -53,6 +53,7 @@ def update(
     add_labels: Sequence[str] = (),
     drop_labels: Sequence[str] = (),
     rename_labels: Mapping[str, str] | None = None,
+    merge_labels: Mapping[str, str] | None = None,
 ) -> Any:
     r"""Return the model as if it had been fitted on other rows and labels, without the old rows.
 
@@ -60,9 +61,10 @@ def update(
     `ThresholdTuner`, and as the last step of a Pipeline. The transformers of a Pipeline stay as they
     are (a vectoriser learns no new words), and so does the ridge λ.
 
-    Labels change first: renamed, then dropped, then added (no row so far carries an added label);
+    Labels change first: renamed, merged, dropped, then added (no row so far carries an added label);
     then the rows of `forget` leave and those of `new` enter. Thresholds of a ThresholdTuner are kept; a
-    label that had none (a new one) gets the threshold that predicts it in `new` as often as it occurs there.
+    label that had none (a new one) gets the threshold that predicts it in `new` as often as it occurs there,
+    a new label that others were merged into the mean of theirs.
 
     Parameters
     ----------
@@ -76,6 +78,9 @@ def update(
         Names.
     rename_labels : dict of str to str, default=None
         Old names to new.
+    merge_labels : dict of str to str, default=None
+        Labels, and the label that takes their rows. Refused where the sums do not determine the answer: where
+        two of them meet in some rows, and the model keeps no rows.
 
     Returns
     -------
@@ -102,8 +107,9 @@ def update(
     core = nested_estimators[-1]
     core.moments_.take_over(old_model.moments_)
     tuners = [estimator for estimator in nested_estimators if isinstance(estimator, ThresholdTuner)]
-    if rename_labels or drop_labels or add_labels:
-        _edit_labels(core, tuners, rename_labels or {}, drop_labels, add_labels)
+    renamed, merged = dict(rename_labels or {}), dict(merge_labels or {})
+    if renamed or merged or drop_labels or add_labels:
+        _edit_labels(core, tuners, renamed, merged, drop_labels, add_labels)
     entering, leaving = (
         None if rows is None else (_transform_rows(model, rows[0]), _imply_ancestors(tuners, core, rows[1]))
         for rows in (new, forget)
@@ -114,7 +120,7 @@ def update(
             estimator._layout, estimator.classes_ = core._layout, core.classes_
             estimator.label_names_, estimator._constant = core.label_names_, core._constant
     for tuner in tuners:
-        follow_tree(tuner, rename_labels or {})
+        follow_tree(tuner, renamed)
         _update_thresholds(tuner, core, entering)
     return model
 
@@ -144,24 +150,45 @@ def _edit_labels(
     core: Any,
     tuners: Sequence[ThresholdTuner],
     renamed: Mapping[str, str],
+    merged: Mapping[str, str],
     dropped: Sequence[str],
     added: Sequence[str],
 ) -> None:
-    """Rename, drop and add labels; thresholds go with their labels, and new labels have none yet."""
+    """Rename, merge, drop and add labels; thresholds go with their labels, and new labels have none yet."""
     old_names = [renamed.get(name, name) for name in core.label_names_]
-    core.edit_labels(rename=renamed, drop=dropped, add=added)
+    known_merges, implied = _split_implied(tuners, merged, renamed)
+    core.edit_labels(rename=renamed, merge=known_merges, drop=[*implied, *dropped], add=added)
     for tuner in tuners:
         thresholds = dict(zip(old_names, tuner.thresholds_, strict=True))
+        for into in set(known_merges.values()) - set(old_names):
+            # where the others are off, the score of their union is that of the label that is on
+            parts = [thresholds[name] for name, target in known_merges.items() if target == into]
+            thresholds[into] = np.mean(parts) if np.isfinite(parts).all() else np.inf
         thresholds |= dict.fromkeys([*dropped, *added], np.inf)
         tuner.thresholds_ = np.array([thresholds[name] for name in core.label_names_])
         if hasattr(tuner, "calibrators_"):
-            old_columns = {name: j for j, name in enumerate(old_names)} | dict.fromkeys(added, -1)
+            old_columns = {name: j for j, name in enumerate(old_names) if name not in added}
             tuner.calibrators_ = tuner.calibrators_.relabelled(
-                np.array([old_columns[name] for name in core.label_names_])
+                np.array([old_columns.get(name, -1) for name in core.label_names_])
             )
         if hasattr(tuner, "guarantees_"):
             new_names = [str(name) for name in core.label_names_]
             tuner.guarantees_ = tuner.guarantees_.relabelled([str(name) for name in old_names], new_names)
+
+
+def _split_implied(
+    tuners: Sequence[ThresholdTuner], merged: Mapping[str, str], renamed: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return merges that moments must determine, and labels merged into one of their ancestors in a tree."""
+    trees = [tree for tuner in tuners if (tree := tuner._get_tree()) is not None]
+    new_name = {name: renamed.get(name, name) for tree in trees for name in tree.parents}
+    ancestors = {
+        new_name[name]: {new_name[above] for above in tree.ancestors(name)}
+        for tree in trees
+        for name in tree.parents
+    }
+    implied = [name for name, into in merged.items() if into in ancestors.get(name, ())]
+    return {name: into for name, into in merged.items() if name not in implied}, implied
 
 
 def without_training_rows(model: Any, *, sums: bool) -> Any:
@@ -189,6 +216,7 @@ def store_rows_if_smaller(model: Any, X: Any, Y: Any) -> Any:
         return model
     if core.class_weight is not None:
         return model
+    X = getattr(core, "samples_", X)  # one copy in the file
     stored_rows, had_moments = StoredRows.from_rows(X, Y), hasattr(core, "moments_")
     if had_moments and stored_rows.n_bytes >= stored_rows.sums_bytes:
         return model

@@ -6,7 +6,7 @@ factor was summed. Rows come in through `moments.blocks`, as in every other fit 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from hyperlabel._validation import TargetLayout, check_fit
 from hyperlabel.moments.batches import Batches
 from hyperlabel.moments.blocks import add_scans, open_fit, scan_block, sum_block
+from hyperlabel.moments.label_columns import edit_columns, with_names
 from hyperlabel.moments.model import MIN_DIGITS, MomentsModel
 from hyperlabel.solvers.arrays import as_dense
 from hyperlabel.solvers.moments.downdate_check import why_not_sums
@@ -240,6 +241,35 @@ class Moments:
                 raise ValueError(f"These rows were not all summed here: {contradiction}.")
         self.row_moments = remaining
         return self
+
+    def edit_labels(
+        self,
+        *,
+        rename: Mapping[str, str] | None = None,
+        merge: Mapping[str, str] | None = None,
+        drop: Sequence[str] = (),
+    ) -> Moments:
+        """Return the moments with labels renamed, merged and dropped, in this order: as if summed so.
+
+        What the sums do not determine is refused, as by ``edit_labels`` of models.
+
+        Examples
+        --------
+        >>> from hyperlabel import Moments
+        >>> sums = Moments.from_rows([[1.0], [2.0], [3.0]], [["tea"], ["coffee"], ["cake"]])
+        >>> drinks = sums.edit_labels(merge={"tea": "drink", "coffee": "drink"})
+        >>> [str(name) for name in drinks.label_names], drinks.row_moments.sum_targets
+        (['cake', 'drink'], array([1., 2.]))
+        """
+        if not _same_factor(self.columns.probe, _make_probe_sets(len(self.label_names))):
+            raise ValueError(
+                "These moments are sums over a label factor, not over labels: sum the rows anew."
+            )
+        label_names = [str(name) for name in self.label_names]
+        sums, names, _ = edit_columns(self.row_moments, label_names, rename, merge, drop)
+        layout = with_names(self.columns.layout, names)
+        columns = replace(self.columns, layout=layout, probe=_make_probe_sets(len(names)))
+        return Moments(sums, columns).copy()
 
     def copy(self) -> Moments:
         """Return an independent copy."""

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from hyperlabel._known_labels import check_same_classes, encode_like, layout_of_names
 from hyperlabel._params import check_params
 from hyperlabel._validation import TargetLayout, check_features, check_weights, target_check_options
-from hyperlabel.moments.label_columns import find_label, rename_labels, select_columns, with_names
+from hyperlabel.moments.label_columns import edit_columns, with_names
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.moments.downdate_check import why_not_sums
 from hyperlabel.solvers.moments.grouped_moments import (
@@ -335,15 +335,20 @@ class MomentsModel(ABC):
         self,
         *,
         rename: Mapping[str, str] | None = None,
+        merge: Mapping[str, str] | None = None,
         drop: Sequence[str] = (),
         add: Sequence[str] | Mapping[str, Any] = (),
     ) -> Any:
-        """Rename, drop and add labels, in this order: as if fitted on the same rows with those columns.
+        """Rename, merge, drop and add labels, in this order: as if fitted on these rows with those columns.
 
         Parameters
         ----------
         rename : dict of str to str, default=None
             Names in `label_names_`, and the ones to put in their place.
+        merge : dict of str to str, default=None
+            Labels, and the label that their rows carry instead: one there is, or a new one. It is refused
+            where the moments do not determine the answer: labels that meet in some rows, and of which none
+            implies the other (unless the model keeps rows). Splitting a label always needs the rows.
         drop : sequence of str, default=()
             Labels to remove; the others are as if they had never been there.
         add : sequence of str, or dict of str to (X, y), default=()
@@ -357,16 +362,14 @@ class MomentsModel(ABC):
         self : object
             Solved once, or as it was if a change was refused.
         """
-        for verb, change in (("rename", rename), ("drop", drop), ("add", add)):
+        for verb, change in (("rename", rename), ("merge", merge), ("drop", drop), ("add", add)):
             if change:
                 self._labels(verb)
         self._check_moments()
-        names = rename_labels(list(self._layout.label_names), rename or {})
-        dropped_columns = {find_label(names, name) for name in drop}
-        if dropped_columns and len(dropped_columns) == len(names):
-            raise ValueError("The last label cannot be dropped.")
-        kept_columns = [j for j in range(len(names)) if j not in dropped_columns]
-        new_moments, names = select_columns(self.moments_, kept_columns), [names[j] for j in kept_columns]
+        if merge and type(self)._factor is not MomentsModel._factor:
+            raise ValueError(f"Sums of {type(self).__name__} are not over labels: fit anew on the rows.")
+        old_names = list(self._layout.label_names)
+        new_moments, names, kept_columns = edit_columns(self.moments_, old_names, rename, merge, drop)
         for name, rows in (add if isinstance(add, Mapping) else dict.fromkeys(add)).items():
             if name in names:
                 raise ValueError(f"The model already has a label {name!r}.")
@@ -379,7 +382,8 @@ class MomentsModel(ABC):
         self._follow_labels(kept_columns, names[len(kept_columns) :])
         self._solve_anew()
         if hasattr(self, "calibrators_"):
-            old_columns = np.array([*kept_columns, *[-1] * len(add)], dtype=np.int64)
+            old_columns = np.full(len(names), -1)
+            old_columns[: len(kept_columns)] = kept_columns
             self.calibrators_: Any = self.calibrators_.relabelled(old_columns)
         return self
 

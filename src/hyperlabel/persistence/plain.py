@@ -49,6 +49,8 @@ class PlainModel:
 
     def __init__(self, text: _Part, linear: _Part, thresholds: Any) -> None:
         self.thresholds = thresholds  # None: not one for each label
+        # which labels have no rows, only names
+        self.by_name_alone = linear["_by_name_alone"] if "_by_name_alone" in linear.state else None
         curves, steps = linear["calibrators_"], linear["calibrators_"]["steps"]
         if {name: text[name] for name in _TFIDF} != _TFIDF or text["token_pattern"] not in (
             WORDS,
@@ -74,6 +76,8 @@ class PlainModel:
         numbers = [(self.idf, (n_words,)), (self.weights, (n_words, n_labels)), (self.beta, (n_labels, 3))]
         numbers += [(array, per_label) for array in (self.base, self.slope, self.intercept)]
         numbers += [(self.values, self.knots.shape), (self.knots, (self.knots.size,))]
+        if self.by_name_alone is not None and self.by_name_alone.shape != per_label:
+            raise ValueError("arrays that do not fit each other")
         numbers += [(thresholds, (1,) if thresholds.shape == (1,) else per_label)]
         fits = all(array.shape == shape and array.dtype.kind == "f" for array, shape in numbers)
         if not fits or self.start.shape != (n_labels + 1,) or self.kind.shape != per_label:
@@ -97,6 +101,12 @@ class PlainModel:
     def scores(self, texts: list[str]) -> np.ndarray:
         """Return scores, one row for each text."""
         return np.array([self._score_text(text) for text in texts])
+
+    def sources(self, n_rows: int) -> np.ndarray | None:
+        """Return what the scores of each label come from, as `tabular.ModelFile.answer`."""
+        if self.by_name_alone is None or not self.by_name_alone.any():
+            return None
+        return np.tile(np.where(self.by_name_alone, "name", "rows"), (n_rows, 1))
 
     def predict(self, texts: list[str]) -> np.ndarray:
         """Return which labels pass their threshold."""

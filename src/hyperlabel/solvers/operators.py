@@ -66,16 +66,16 @@ class CenteredRows:
             centered_targets *= self.root[:, None]
         return centered_targets
 
-    def gram(self) -> np.ndarray:
-        """Return XcXcᵀ (n×n, float64)."""
-        if not sparse.issparse(self.X):
+    def gram(self, products: np.ndarray | None = None) -> np.ndarray:
+        """Return XcXcᵀ (n×n, float64), from XXᵀ where that is known (`row_products`)."""
+        if products is None and not sparse.issparse(self.X):
             Z = self.X.astype(np.float64) - self.mean
             if self.root is not None:
                 Z *= self.root[:, None]
             lower_half = dsyrk(1.0, Z.T, trans=1, lower=1)
             return lower_half + np.tril(lower_half, -1).T
         X = self.X.astype(np.float64)
-        K = as_dense(X @ X.T)
+        K = row_products(X) if products is None else products.copy()
         mean_products = X @ self.mean
         K -= mean_products[:, None]
         K -= mean_products
@@ -84,6 +84,11 @@ class CenteredRows:
             K *= self.root[:, None]
             K *= self.root
         return K
+
+
+def row_products(X: Any) -> np.ndarray:
+    """Return XXᵀ of sparse rows, n×n."""
+    return as_dense(X @ X.T)
 
 
 def weighted_row_mean(A: Any, weights: np.ndarray | None) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hyperlabel.tabular.pipeline import SUMS, Choices, make_vectorizer, max_text_features
+from hyperlabel.tabular.pipeline import SUMS, WEIGHTS, WIDE_ROWS, Choices, make_vectorizer, max_text_features
 from hyperlabel.tabular.wording import plural
 
 _SAMPLE = 2000  # texts turned into words to see how many there are
@@ -99,6 +100,8 @@ def _estimate_parts(shape: FitShape, choices: Choices) -> tuple[str, dict[str, i
     solver_memory = estimate_memory(n, d, k, n_nonzeros)
     if keeps_moments:  # whatever the rows: an update needs XᵀX
         solver_memory = RidgeMemory("gram", 24 * (d * d + d * k))
+    elif choices.analyzer == "char_wb" and 2 * d * k > WEIGHTS and n <= WIDE_ROWS:
+        solver_memory = RidgeMemory("samples", 24 * (n * n + n * k))
     row_bytes = 4 * shape.text_length + (16 * n * d if n_nonzeros is None else 36 * n_nonzeros)
     solver_bytes = solver_memory.bytes
     if solver_memory.route == "gram":  # each fold keeps its own moments beside those it is solved from
@@ -156,6 +159,7 @@ def warn_of_long_fit(classifier: Any, row_features: Any, Y: Any, choices: Choice
     n_folds = 0 if choices.thresholds == "none" else (3 if n > 4000 else 5)
     n_pieces = math.ceil(Y.shape[1] / _BLOCK_LABELS) * (1 + n_folds)
     is_krylov = route_of_shape(n, d, sparse.issparse(row_features)) == "krylov" and d > SUMS
+    is_krylov = is_krylov and getattr(innermost, "label_features", None) is None
     if not isinstance(innermost, BinaryRelevance) or not is_krylov or n_pieces < _FEWEST_PIECES:
         return None
     alpha = innermost.alpha if isinstance(innermost.alpha, float) else 1.0
@@ -183,10 +187,10 @@ def sample_shape(dataset: Any, columns: Any, choices: Choices) -> FitShape:
     n_nonzeros = n * (d + len(columns.categories))
     for category_column in columns.cells(dataset)[len(columns.text) :]:
         d += len(set(category_column))
-    max_features = max_text_features(choices.words, n, k)
+    max_features = max_text_features(choices, n, k) or sys.maxsize
     for text_column in columns.cells(dataset)[: len(columns.text)]:
         text_sample = text_column[:: max(1, n // _SAMPLE)][:_SAMPLE]
-        vectorizer = make_vectorizer(text_column, None, choices.ngrams)
+        vectorizer = make_vectorizer(text_column, None, choices.ngrams, choices.analyzer)
         n_half_terms, _ = _count_terms(vectorizer, text_sample[::2])
         n_sample_terms, n_sample_nonzeros = _count_terms(vectorizer, text_sample)
         growth_exponent = min(1.0, max(0.0, math.log2(max(n_sample_terms, 1) / max(n_half_terms, 1))))

@@ -14,7 +14,7 @@ from hyperlabel.tabular.fit_plan import (
     warn_of_long_fit,
 )
 from hyperlabel.tabular.fit_rows import hash_rows, pack_hashes
-from hyperlabel.tabular.label_text import add_labels, read_label_text, use_label_text
+from hyperlabel.tabular.label_text import add_labels, read_label_text, use_label_names, use_label_tree
 from hyperlabel.tabular.model_file import ModelFile, aligned_labels, save_model
 from hyperlabel.tabular.near_copies import keep_together
 from hyperlabel.tabular.pipeline import (
@@ -23,9 +23,11 @@ from hyperlabel.tabular.pipeline import (
     Choices,
     classifier_step,
     features_step,
+    fit_index,
+    learned_rows,
     time_blocks,
-    weigh_pairs,
 )
+from hyperlabel.tabular.text_features import choose_text_features
 from hyperlabel.tabular.training_table import read_training
 from hyperlabel.tabular.wording import plural
 
@@ -44,6 +46,7 @@ def fit_table(
     confidence: float = 0.9,
     words: int | None = None,
     ngrams: int | None = None,
+    label_names: bool = True,
     label_text: str | None = None,
     time_budget: float = 60.0,
     slim: bool = False,
@@ -75,10 +78,15 @@ def fit_table(
     confidence : float, default=0.9
         Of `precision`.
     words, ngrams : int, optional
-        Most features of the texts, and most words in a row that make one.
+        Most features of the texts, and most words in a row that make one. Where neither is given, the ridge
+        reads words, or characters in a row where these rank the labels of held-out rows better.
+    label_names : bool, default=True
+        Whether the words of the labels' names count for the labels from the start, as much as the evidence
+        asks for (ridge on texts with every label known). Addresses are no words.
     label_text : str, optional
         A CSV or TSV file of labels with synonyms or a description each. Their words count for the labels from
-        the start, and labels that no row carries can be predicted, too.
+        the start, and labels that no row carries can be predicted, too. With a header line, a column
+        ``parent`` names the label above: rows with a label have those above it, and so have predictions.
     time_budget : float, default=60.0
         Seconds for the method "auto".
     slim : bool, default=False
@@ -115,15 +123,17 @@ def fit_table(
         confidence=confidence,
         words=words,
         ngrams=ngrams,
+        label_names=label_names,
         label_text=label_text,
         slim=slim,
         seed=random_state,
     )
     dataset, columns = read_training(path, labels=labels, **reading)
     dataset, left_out = drop_rare_labels(dataset, min_rows)
-    dataset = add_labels(dataset, [*(choices.label_text or ())])
+    dataset = add_labels(dataset, columns, choices)
     columns = replace(columns, label_names=list(dataset.label_names), left_out=left_out)
     dataset, choices, _ = arrange_folds(dataset, columns, choices)
+    choices, _ = choose_text_features(dataset, columns, choices)
     model_file = fit_model_file(dataset, columns, choices, output or "")
     if output is not None:
         save_model(model_file)
@@ -150,6 +160,8 @@ def choose_pipeline(method: str, **options: Any) -> Choices:
         precision=options["precision"],
         confidence=options["confidence"],
         words=options["words"] or default_words,
+        analyzer="word" if options["words"] or options["ngrams"] or method != "ridge" else "auto",
+        label_names=options["label_names"],
         ngrams=options["ngrams"] or (2 if method == "ridge" else 1),
         slim=options["slim"],
         label_text=read_label_text(options["label_text"]) if options.get("label_text") else None,
@@ -197,12 +209,12 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     """Return the fitted steps from the rows of a table to their labels."""
     from sklearn.pipeline import Pipeline
 
-    from hyperlabel._validation import target_check_options
+    from hyperlabel._validation import checked_indicator, target_check_options
     from hyperlabel.meta.catalogue import DataShape
     from hyperlabel.meta.updating import name_labels, store_rows_if_smaller, without_training_rows
     from hyperlabel.model_selection.groups import groups_for_fit
 
-    feature_step = features_step(columns, dataset, choices.words, choices.ngrams)
+    feature_step = features_step(columns, dataset, choices)
     row_groups = dataset.groups if dataset.time is None else dataset.time  # each moment is a group of its own
     row_features = learned_rows(feature_step, columns.inputs(dataset), row_groups, choices.precision)
     has_missing_labels = dataset.missing is not None and dataset.missing.nnz > 0
@@ -220,54 +232,22 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     check_plan(plan)
     if has_missing_labels and choices.precision is not None:
         raise ValueError("No precision can be guaranteed where labels are unknown: leave out --precision.")
-    if choices.label_text is not None:
-        use_label_text(classifier, columns, feature_step, choices.label_text)
+    if not has_missing_labels:
+        use_label_names(classifier, columns, feature_step, row_features, choices)
     classifier = _add_guarantee(classifier, choices.precision, choices.confidence)
     Y = aligned_labels(dataset, columns.label_names)[0] if has_missing_labels else dataset.Y
+    has_tree = use_label_tree(classifier, choices.label_text)  # which goes by names
     group_arguments = groups_for_fit(classifier, row_groups)
     warn_of_long_fit(classifier, row_features, Y, choices)
-    classifier.fit(row_features, Y, **group_arguments)
+    targets = checked_indicator(Y, columns.label_names) if has_tree else Y
+    classifier.fit(row_features, targets, **group_arguments)
     if choices.precision is not None:
         _need_guarantee(classifier, row_features, dataset.Y, row_groups, choices)
     without_training_rows(name_labels(classifier, columns.label_names), sums=not choices.slim)
     if not choices.slim:
-        fit_rows = _fit_index(len(dataset), row_groups, choices.precision)
+        fit_rows = fit_index(len(dataset), row_groups, choices.precision)
         store_rows_if_smaller(classifier, row_features[fit_rows], Y[fit_rows])
     return Pipeline([("features", feature_step), ("classifier", classifier)])
-
-
-def learned_rows(features: Any, inputs: Any, groups: Any, precision: float | None) -> Any:
-    """Fit the transformer and return all rows as numbers.
-
-    With a guaranteed precision it must not see the rows held out for the guarantee: they would not be new to
-    it.
-    """
-    train_inputs = inputs
-    if precision is not None:
-        from hyperlabel._sklearn_compat import safe_indexing
-
-        n_rows = inputs.shape[0] if hasattr(inputs, "shape") else len(inputs)
-        train_inputs = safe_indexing(inputs, _fit_index(n_rows, groups, precision))
-    try:
-        row_features = features.fit_transform(train_inputs)
-    except ValueError as error:
-        if "vocabulary" in str(error) or "no terms remain" in str(error):
-            raise ValueError("The texts hold no words to learn from: is --text right?") from error
-        raise
-    pair_weights = [weigh_pairs(step) for _, step, *_ in getattr(features, "transformers_", [("", features)])]
-    if precision is None and hasattr(features, "vocabulary_"):  # no need to split the texts again
-        from sklearn.preprocessing import normalize
-
-        return normalize(row_features.multiply(pair_weights[0]).tocsr())
-    is_unweighted = precision is None and all(pair_weight is None for pair_weight in pair_weights)
-    return row_features if is_unweighted else features.transform(inputs)
-
-
-def _fit_index(n_rows: int, groups: Any, precision: float | None) -> Any:
-    """Return the rows that the weights are fitted on: all but those held out for a guarantee."""
-    from hyperlabel.meta.wrapper_base import held_out_rows
-
-    return slice(None) if precision is None else held_out_rows(n_rows, groups)[0]
 
 
 def _need_guarantee(classifier: Any, row_features: Any, Y: Any, groups: Any, choices: Choices) -> None:

@@ -109,6 +109,7 @@ class Answers:
     label_sets: np.ndarray
     is_known: np.ndarray
     values: Any = None  # scores or probabilities
+    sources: Any = None  # of each label of each row: "rows", "name" or "child"; None: all from rows
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,7 @@ class ModelFile:
     def answer(self, rows: Any, *, values: bool = True, probabilities: bool = False) -> "Answers":
         """Return label sets, with scores or probabilities; a text without a known word gets no labels."""
         from hyperlabel._base import label_probabilities, score_rows
+        from hyperlabel.meta.named_labels import find_sources
 
         is_pipeline = hasattr(self.model, "steps") and len(self.model) > 1
         features = self.model[:-1].transform(rows) if is_pipeline else rows
@@ -170,7 +172,7 @@ class ModelFile:
         if values:
             give_values = label_probabilities if probabilities else score_rows
             answer_values = give_values(classifier, features)
-        return Answers(label_sets, is_known, answer_values)
+        return Answers(label_sets, is_known, answer_values, find_sources(classifier, features))
 
     def predict_labels(self, rows: Any) -> list[list[str]]:
         """Return the names of the predicted labels of each row."""

@@ -34,6 +34,12 @@ WEIGHTS = 1 << 25  # of all words for all labels: a quarter of a gigabyte
 UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]")
 
 
+CHARACTERS = (4, 6)  # in a row, inside words: where words take many forms (benchmarks/label_names.py --fit)
+
+
+WIDE_ROWS = 8000  # up to which rows may be wider than WEIGHTS allows: weights then lie over the rows
+
+
 @dataclass(frozen=True)
 class Choices:
     """What the options of ``fit`` say about the model."""
@@ -49,17 +55,29 @@ class Choices:
     ngrams: int = 2
     slim: bool = False  # without the moments that an update needs
     seed: int = 0
-    label_text: dict[str, str] | None = None  # what is said of labels besides their names; None: nothing
+    analyzer: str = "word"  # of texts, as scikit-learn calls it; "auto": as held-out rows choose
+    label_names: bool = True  # whether names are features of the labels, where they are words
+    label_text: Any = None  # a `LabelText`: what a file says of labels; None: nothing
     time_blocks: int = 0  # so many blocks of rows are scored by models of earlier rows; 0: any folds
 
 
-def make_vectorizer(texts: Sequence[str], max_features: int | None, ngrams: int) -> Any:
-    """Return the unfitted transformer of a column of text: words, and words in a row.
+def make_vectorizer(
+    texts: Sequence[str], max_features: int | None, ngrams: int, analyzer: str = "word"
+) -> Any:
+    """Return the unfitted transformer of a column of text: words, and words in a row, or parts of words.
 
     Where scripts without blanks occur, their runs count as pairs of characters beside the words of others.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
+    if analyzer == "char_wb":
+        return TfidfVectorizer(
+            analyzer=analyzer,
+            ngram_range=CHARACTERS,
+            sublinear_tf=True,
+            min_df=2 if len(texts) >= 50 else 1,
+            max_features=max_features,
+        )
     has_unspaced = any(not text.isascii() and UNSPACED.search(text) for text in texts)
     return TfidfVectorizer(
         sublinear_tf=True,
@@ -70,10 +88,15 @@ def make_vectorizer(texts: Sequence[str], max_features: int | None, ngrams: int)
     )
 
 
-def max_text_features(words: int | None, n_rows: int, n_labels: int) -> int:
+def max_text_features(choices: Choices, n_rows: int, n_labels: int) -> int | None:
     """Return how many features all texts may have: as asked, else those that rows and memory bear."""
+    if choices.analyzer == "char_wb":
+        is_wide = (
+            n_rows <= WIDE_ROWS and not choices.slim
+        )  # a slim file holds no rows for weights to lie over
+        return None if is_wide else WEIGHTS // max(n_labels, 1)
     row_limit = max(2000, PER_ROW * n_rows)
-    return min(words or (row_limit if row_limit <= SUMS else WEIGHTS), WEIGHTS // max(n_labels, 1))
+    return min(choices.words or (row_limit if row_limit <= SUMS else WEIGHTS), WEIGHTS // max(n_labels, 1))
 
 
 def weigh_pairs(step: Any) -> Any:
@@ -90,7 +113,7 @@ def weigh_pairs(step: Any) -> Any:
     return idf_weights
 
 
-def features_step(columns: Any, dataset: Any, words: int | None = None, ngrams: int = 1) -> Any:
+def features_step(columns: Any, dataset: Any, choices: Choices) -> Any:
     """Return the transformer from the user's rows to numbers; `columns` say what a row holds."""
     from scipy import sparse
     from sklearn.compose import ColumnTransformer
@@ -104,9 +127,15 @@ def features_step(columns: Any, dataset: Any, words: int | None = None, ngrams: 
     if not columns.text_columns:
         return number_step
     n_texts, n_words = len(columns.text), len(columns.text_columns)
-    has_enough_rows = len(dataset) >= 50
-    max_features = max(1, max_text_features(words, len(dataset), len(dataset.label_names)) // max(n_texts, 1))
-    vectorizers = [make_vectorizer(texts, max_features, ngrams) for texts in columns.cells(dataset)[:n_texts]]
+    n_rows = dataset.Y.shape[0]
+    has_enough_rows = n_rows >= 50
+    max_features = max_text_features(choices, n_rows, len(dataset.label_names))
+    if max_features is not None:
+        max_features = max(1, max_features // max(n_texts, 1))
+    vectorizers = [
+        make_vectorizer(texts, max_features, choices.ngrams, choices.analyzer)
+        for texts in columns.cells(dataset)[:n_texts]
+    ]
     if columns.text_only:
         return vectorizers[0]
     steps: list[Any] = [(text_step(j, n_texts), step, j) for j, step in enumerate(vectorizers)]
@@ -121,6 +150,40 @@ def features_step(columns: Any, dataset: Any, words: int | None = None, ngrams: 
     step_weights = {"numbers": 0.1, "categories": 0.3} if n_texts else {}
     step_weights = {name: step_weights[name] for name, _, _ in steps if name in step_weights}
     return ColumnTransformer(steps, sparse_threshold=1.0, transformer_weights=step_weights or None)
+
+
+def learned_rows(features: Any, inputs: Any, groups: Any, precision: float | None) -> Any:
+    """Fit the transformer and return all rows as numbers.
+
+    With a guaranteed precision it must not see the rows held out for the guarantee: they would not be new to
+    it.
+    """
+    train_inputs = inputs
+    if precision is not None:
+        from hyperlabel._sklearn_compat import safe_indexing
+
+        n_rows = inputs.shape[0] if hasattr(inputs, "shape") else len(inputs)
+        train_inputs = safe_indexing(inputs, fit_index(n_rows, groups, precision))
+    try:
+        row_features = features.fit_transform(train_inputs)
+    except ValueError as error:
+        if "vocabulary" in str(error) or "no terms remain" in str(error):
+            raise ValueError("The texts hold no words to learn from: is --text right?") from error
+        raise
+    pair_weights = [weigh_pairs(step) for _, step, *_ in getattr(features, "transformers_", [("", features)])]
+    if precision is None and hasattr(features, "vocabulary_"):  # no need to split the texts again
+        from sklearn.preprocessing import normalize
+
+        return normalize(row_features.multiply(pair_weights[0]).tocsr())
+    is_unweighted = precision is None and all(pair_weight is None for pair_weight in pair_weights)
+    return row_features if is_unweighted else features.transform(inputs)
+
+
+def fit_index(n_rows: int, groups: Any, precision: float | None) -> Any:
+    """Return the rows that the weights are fitted on: all but those held out for a guarantee."""
+    from hyperlabel.meta.wrapper_base import held_out_rows
+
+    return slice(None) if precision is None else held_out_rows(n_rows, groups)[0]
 
 
 def text_step(j: int, n_texts: int) -> str:
@@ -218,7 +281,7 @@ def as_numbers(dataset: Any, columns: Any, words: int = WORDS) -> Any:
     has_missing = not sparse.issparse(dataset.X) and bool(np.isnan(dataset.X).any())
     if not columns.text_columns and not has_missing:
         return dataset
-    step = features_step(columns, dataset, words)
+    step = features_step(columns, dataset, Choices(words=words, ngrams=1))
     rows = step.fit_transform(columns.inputs(dataset))
     feature_names = step.get_feature_names_out(None if columns.text_only else columns.names)
     return replace(

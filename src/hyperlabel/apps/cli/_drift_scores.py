@@ -10,8 +10,9 @@ from hyperlabel._sklearn_compat import safe_indexing
 from hyperlabel.meta.wrapper_base import has_closed_form_cv
 from hyperlabel.model_selection import resolve_cv
 from hyperlabel.tabular.fit_rows import find_fit_rows
-from hyperlabel.tabular.fitting import learned_rows
+from hyperlabel.tabular.label_text import move_label_rows
 from hyperlabel.tabular.model_file import aligned_labels
+from hyperlabel.tabular.pipeline import learned_rows
 from hyperlabel.tabular.wording import plural
 
 _FOLDS = 5
@@ -44,9 +45,10 @@ def comparable_scores(
         return None, overlap_reason + "OLD lacks the labels to fit the model without them"
     Y, _ = aligned_labels(old_table, columns.label_names, normalise=columns.normalise)
     unfitted_estimator = clone(fitted_estimator).set_params(alpha=fitted_estimator.alpha_, cv=None)
-    feature_step = clone(file.model[0])
+    if hasattr(fitted_estimator, "label_features_"):  # labels may have come and gone since the fit
+        unfitted_estimator.set_params(label_features=fitted_estimator.label_features_)
     row_scores = cross_fitted_scores(
-        feature_step, unfitted_estimator, rows_by_file, Y, groups, np.random.default_rng(seed)
+        file.model[0], unfitted_estimator, rows_by_file, Y, groups, np.random.default_rng(seed)
     )
     overlap_reason += f"all scores come from {_FOLDS} models fitted on the other rows of OLD"
     return row_scores, overlap_reason
@@ -55,7 +57,10 @@ def comparable_scores(
 def cross_fitted_scores(
     features: Any, estimator: Any, rows_by_file: list[Any], Y: Any, groups: np.ndarray | None, rng: Any
 ) -> np.ndarray:
-    """Score each row by a model of OLD's other folds; groups stay whole, also where both files share them."""
+    """Score each row by a model of OLD's other folds; groups stay whole, also where both files share them.
+
+    `features` are those of the model file: each fold learns its own, and names of labels move to them.
+    """
     old_rows, new_rows = rows_by_file
     n_old, n_new = Y.shape[0], len(new_rows) if isinstance(new_rows, list) else new_rows.shape[0]
     group_of_row = np.arange(n_old + n_new) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -69,11 +74,16 @@ def cross_fitted_scores(
         fold_of_group[group_of_row[test_rows]] = fold
     row_scores = np.zeros((n_old + n_new, Y.shape[1]))
     for fold, (train_rows, test_rows) in enumerate(fold_rows):
-        train_features = learned_rows(features, safe_indexing(old_rows, train_rows), None, None)
-        fold_model = clone(estimator).fit(train_features, Y[train_rows])
+        fold_features = clone(features)
+        train_features = learned_rows(fold_features, safe_indexing(old_rows, train_rows), None, None)
+        fold_model = clone(estimator)
+        if getattr(estimator, "label_features", None) is not None:
+            label_rows = move_label_rows(estimator.label_features, features, fold_features)
+            fold_model.set_params(label_features=label_rows)
+        fold_model.fit(train_features, Y[train_rows])
         new_test_rows = np.flatnonzero(fold_of_group[group_of_row[n_old:]] == fold)
         for file_rows, row_index, first_row in ((old_rows, test_rows, 0), (new_rows, new_test_rows, n_old)):
             if len(row_index):
-                test_features = features.transform(safe_indexing(file_rows, row_index))
+                test_features = fold_features.transform(safe_indexing(file_rows, row_index))
                 row_scores[first_row + row_index] = score_rows(fold_model, test_features)
     return row_scores

@@ -114,6 +114,8 @@ def _print_explanation(explanation: Any, probability: float | None) -> None:
     if explanation.row is not None:
         click.echo(f"  {explanation.rest:+8.3f}  everything else")
     click.echo(f"  {explanation.base:+8.3f}  base")
+    if explanation.from_name is not None:
+        click.echo(f"  ({explanation.from_name:+.3f} of the shares comes from the label's name)")
     for feature_share in explanation.directions[:5]:
         moved_labels = ", ".join(f"{name} {weight:+.2f}" for name, weight in feature_share.labels)
         click.echo(f"  through {feature_share.name} ({feature_share.share:+.3f}): {moved_labels}")

@@ -71,10 +71,17 @@ from hyperlabel.tabular.wording import plural, some_names
     help="Up to so many words in a row are one feature, too. [default: 2 for ridge, else 1]",
 )
 @click.option(
+    "--no-label-names",
+    "label_names",
+    flag_value=False,
+    default=True,
+    help="Learn from the rows alone. [default: for ridge on texts the words of a label's name count for it]",
+)
+@click.option(
     "--label-text",
     metavar="FILE",
     help="CSV or TSV: a label, then synonyms or a description. Names count as words, and labels without rows "
-    "can be predicted.",
+    "can be predicted. With a header, a column parent makes a tree: labels imply those above them.",
 )
 @click.option(
     "--min-rows",
@@ -103,6 +110,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     from hyperlabel.tabular.fitting import arrange_folds, choose_pipeline, drop_rare_labels, fit_model_file
     from hyperlabel.tabular.label_text import add_labels
     from hyperlabel.tabular.model_file import open_data_as_path, save_model
+    from hyperlabel.tabular.text_features import choose_text_features
 
     start_seconds = time.perf_counter()
     check_target(output, MODEL_FILE)
@@ -114,17 +122,21 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     with show_step(f"reading {data}"), open_data_as_path(data) as data_path:
         dataset, columns = read_training(data_path, **reading_options, advise=True)
         dataset, left_out = drop_rare_labels(dataset, min_rows)
-        dataset = add_labels(dataset, [*(asked.label_text or ())])
+        dataset = add_labels(dataset, columns, asked)
     columns = replace(
         columns, label_names=list(dataset.label_names), left_out=left_out, method=method, rows=len(dataset)
     )
     if not columns.text:
-        refuse_options("There is no column of text", "words", "ngrams", "label_text")
+        refuse_options("There is no column of text", "words", "ngrams", "label_names")
     say(describe_input(dataset, columns))
     with show_step("looking for near copies"):
         dataset, choices, fold_note = arrange_folds(dataset, columns, asked)
     if fold_note:
         say(fold_note)
+    with show_step("comparing words and characters"):
+        choices, features_note = choose_text_features(dataset, columns, choices)
+    if features_note:
+        say(features_note)
     if options["dry_run"]:
         with show_step("counting words"):
             fit_plan = _plan_fit(dataset, columns, choices)

@@ -67,9 +67,9 @@ def _find_errors(dataset: Any, columns: Any, entries: int, folds: int) -> list[d
     """Return the suspected label errors, with the words behind each."""
     from hyperlabel import BinaryRelevance
     from hyperlabel.decision import label_errors
-    from hyperlabel.tabular.pipeline import WORDS, features_step
+    from hyperlabel.tabular.pipeline import WORDS, Choices, features_step
 
-    feature_step = features_step(columns, dataset, WORDS)
+    feature_step = features_step(columns, dataset, Choices(words=WORDS, ngrams=1))
     row_features = feature_step.fit_transform(columns.inputs(dataset))
     n_units = len(dataset) if dataset.groups is None else len(set(dataset.groups))
     model = BinaryRelevance(cv=max(2, min(folds, n_units))).fit(

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from itertools import repeat
 from types import SimpleNamespace
 from typing import Any
 
@@ -64,6 +65,8 @@ def predict(
 
     CSV has the columns row, labels and probabilities, the last two separated by the marks of the training
     file; JSON lines list {"label", "probability", "predicted"} for each row, and json is one array of these.
+    Where labels have no rows, or lie in a tree, "source" says what a score comes from: rows, the label's own
+    name, or a label below it (child).
     predicted says which labels passed their threshold, which need not be a probability of one half. With
     --keep or --wide the answer is a table, in every format. A text without any word the model knows gets no
     labels.
@@ -190,7 +193,10 @@ def _open_plain_model(model: str, columns: Any) -> Any:
     def answer(texts: list[str], *, probabilities: bool) -> Any:
         values = plain_model.probabilities(texts) if probabilities else plain_model.scores(texts)
         return SimpleNamespace(
-            label_sets=plain_model.predict(texts), is_known=plain_model.knows(texts), values=values
+            label_sets=plain_model.predict(texts),
+            is_known=plain_model.knows(texts),
+            values=values,
+            sources=plain_model.sources(len(texts)),
         )
 
     return SimpleNamespace(columns=columns, answer=answer, has_probabilities=True)
@@ -302,7 +308,8 @@ def _iter_row_answers(
         row_block = rows[block_start : block_start + _BLOCK]
         answers = file.answer(row_block, probabilities=value_name == "probability")
         unknown_rows += (block_start + 1 + np.flatnonzero(~answers.is_known)).tolist()
-        for row_values, is_predicted in zip(answers.values, answers.label_sets, strict=True):
+        sources = repeat(None) if answers.sources is None else answers.sources
+        for row_values, is_predicted, row_sources in zip(answers.values, answers.label_sets, sources):  # noqa: B905
             if top is not None:
                 label_order = np.argsort(-row_values, kind="stable")[:top]
             else:
@@ -313,6 +320,7 @@ def _iter_row_answers(
                     "label": label_names[j],
                     value_name: round(float(row_values[j]), 6),
                     "predicted": bool(is_predicted[j]),
+                    **({} if row_sources is None else {"source": str(row_sources[j])}),
                 }
                 for j in label_order
             ]

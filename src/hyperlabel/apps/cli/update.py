@@ -32,6 +32,13 @@ OtherLabels = Literal["add", "ignore", "refuse"]  # what happens to labels the m
 @click.option("--ignore-unknown", is_flag=True, help="Learn NEW without the labels the model does not know.")
 @click.option("--drop-label", "dropped", multiple=True, help="Label to remove; may be repeated.")
 @click.option("--rename-label", "renamed", multiple=True, metavar="OLD=NEW", help="May be repeated.")
+@click.option(
+    "--merge-label",
+    "merged",
+    multiple=True,
+    metavar="OLD=INTO",
+    help="Rows with OLD carry INTO instead, a label there is or a new one; may be repeated.",
+)
 @output_option("output", None, "Write the changed model here. [default: in place of MODEL]")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def update(
@@ -44,10 +51,11 @@ def update(
     ignore_unknown: bool,
     dropped: tuple[str, ...],
     renamed: tuple[str, ...],
+    merged: tuple[str, ...],
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Merge the labelled rows of NEW into MODEL, forget rows, and add, drop or rename labels.
+    """Merge the labelled rows of NEW into MODEL, forget rows, and add, drop, rename or merge labels.
 
     Equal to a fit on all rows at once, with the words and λ of the first fit; thresholds are kept. The file
     changes only once everything has worked: the rows of every file are forgotten, or none; a second update
@@ -67,8 +75,8 @@ def update(
         with_columns,
     )
 
-    renames = _parse_renames(renamed)
-    _check_arguments(new, leaving, add_all, output, any((new, leaving, added, dropped, renames)))
+    renames, merges = _parse_renames(renamed, "--rename-label"), _parse_renames(merged, "--merge-label")
+    _check_arguments(new, leaving, add_all, output, any((new, leaving, added, dropped, renames, merges)))
     other_labels = _choose_for_other_labels(add_all, ignore_unknown, has_files=bool(new or leaving))
     forget_labels: OtherLabels = "ignore" if ignore_unknown else "refuse"
     waiting_message = f"{model} is being updated by another process: waiting until it is done."
@@ -77,8 +85,12 @@ def update(
     with show_step(f"loading {model}"):
         file = open_model(model)
         need_updatable(file)
-    label_names = _edit_label_names(file.columns.label_names, renames, dropped, added)
-    label_change = dropped, renames
+    label_names = _edit_label_names(file.columns.label_names, renames, merges, dropped, added)
+    # a file of rows may use the old names still
+    label_change = (
+        dropped,
+        renames | {old: merges.get(renames.get(old, old), new) for old, new in renames.items()} | merges,
+    )
     vector_files = _match_vector_files(new, leaving, vectors)
     entering, new_labels = (
         (None, [])
@@ -102,6 +114,7 @@ def update(
             add_labels=[*added, *new_labels],
             drop_labels=dropped,
             rename_labels=renames,
+            merge_labels=merges,
         )
     n_merged, n_forgotten = (rows[1].shape[0] if rows else 0 for rows in (entering, forgotten))
     updated_file = with_columns(
@@ -122,6 +135,7 @@ def update(
         "added": [*added, *new_labels],
         "dropped": list(dropped),
         "renamed": renames,
+        "merged_labels": merges,
     }
     if as_json:
         print_json(update_summary)
@@ -164,11 +178,11 @@ def _match_vector_files(
     return dict(zip(row_files, vectors_of(row_files, vectors), strict=True))
 
 
-def _parse_renames(renamed: tuple[str, ...]) -> dict[str, str]:
+def _parse_renames(renamed: tuple[str, ...], option: str) -> dict[str, str]:
     name_pairs = [rename_text.partition("=") for rename_text in renamed]
     for (old_name, equals_sign, new_name), rename_text in zip(name_pairs, renamed, strict=True):
         if not (old_name and equals_sign and new_name):
-            raise ValueError(f"--rename-label takes OLD=NEW, not {rename_text!r}.")
+            raise ValueError(f"{option} takes OLD=NEW, not {rename_text!r}.")
     return {old_name: new_name for old_name, _, new_name in name_pairs}
 
 
@@ -244,12 +258,16 @@ def _check_arguments(
         raise ValueError("--forget names a file twice: its rows can leave once only.")
 
 
-def _edit_label_names(label_names: list[str], renames: dict[str, str], dropped: Any, added: Any) -> list[str]:
-    """Return the names of the labels after renaming, dropping and adding."""
+def _edit_label_names(
+    label_names: list[str], renames: dict[str, str], merges: dict[str, str], dropped: Any, added: Any
+) -> list[str]:
+    """Return the names of the labels after renaming, merging, dropping and adding."""
     need_labels(renames, label_names)
-    need_labels(dropped, [renames.get(label_name, label_name) for label_name in label_names])
     label_names = [renames.get(label_name, label_name) for label_name in label_names]
-    return [label_name for label_name in label_names if label_name not in dropped] + list(added)
+    need_labels(merges, label_names)
+    label_names += _without(dict.fromkeys(merges.values()), label_names)
+    need_labels(dropped, label_names)
+    return _without(label_names, {*merges, *dropped}) + list(added)
 
 
 def _concat_changes(changes: list[tuple[Any, Any]]) -> tuple[Any, Any] | None:

@@ -20,6 +20,7 @@ from hyperlabel.meta.linear_view import linear_view
 from hyperlabel.tabular.pipeline import plain_feature
 
 _WORDS = 14  # for and against a label
+_MOST_BYTES = 2**29  # of all weights, dense
 _LISTED = 12  # mistakes of a label, each way
 _SCRIPTS = ("pack", "words", "dom", "charts", "overview", "label", "map", "row", "try", "main")
 
@@ -207,15 +208,25 @@ def _add_model(
     page_arrays: dict[str, np.ndarray],
 ) -> None:
     page_content |= {"why": [], "vectoriser": None, "noTry": "", "features": None}
+    n_labels, n_features = len(page_content["labels"]), getattr(model[-1], "n_features_in_", 0)
+    if 8 * n_labels * n_features > _MOST_BYTES:
+        page_content["noTry"] = (
+            f"{n_features} features of {n_labels} labels are too many for a page: fit with --words."
+        )
+        return
     try:
-        linear_model = linear_view(model, None, feature_names, list(range(len(page_content["labels"]))))
+        linear_model = linear_view(model, None, feature_names, list(range(n_labels)))
     except ValueError as error:
         page_content["noTry"] = f"The model cannot run in the page: {error}"
         return
     coef, intercept, column_names = linear_model.coef, linear_model.intercept, linear_model.names
     full_names = [f"x{i}" for i in range(coef.shape[1])] if column_names is None else map(str, column_names)
     short_names = [plain_feature(name, [*rows.text_columns]).replace("\n", " ") for name in full_names]
-    page_content["why"] = [_rank_features(word_weights, short_names) for word_weights in coef]
+    of_names = np.broadcast_to(0.0, coef.shape) if linear_model.of_names is None else linear_model.of_names
+    page_content["why"] = [
+        _rank_features(word_weights, short_names, name_weights)
+        for word_weights, name_weights in zip(coef, of_names, strict=True)
+    ]
     try:
         n_numbers = len(feature_names or []) - rows.n_words
         blank_row = np.array([[*[""] * rows.n_words, *[np.nan] * n_numbers]], dtype=object)
@@ -231,16 +242,28 @@ def _add_model(
     page_arrays |= {"factor": word_factors.astype(np.float64), "weights": weight_bytes}
 
 
-def _rank_features(weights: np.ndarray, feature_names: list[str]) -> list[list[list[Any]]]:
-    """Return the features for and against a label, strongest first, with their weights."""
+def _rank_features(
+    weights: np.ndarray, feature_names: list[str], name_weights: np.ndarray
+) -> list[list[list[Any]]]:
+    """Return the features for and against a label, strongest first: name, weight, and what the name gives."""
     weight_order = np.argsort(weights, kind="stable")
-    features_for = [
-        [feature_names[i], round(float(weights[i]), 4)] for i in weight_order[::-1][:_WORDS] if weights[i] > 0
+    strongest = {"for": weight_order[::-1][:_WORDS], "against": weight_order[:_WORDS]}
+    return [
+        [
+            [
+                feature_names[i],
+                round(float(weights[i]), 4),
+                round(float(name_weights[i % len(name_weights)]), 4),
+            ]
+            for i in features
+            if (weights[i] > 0 if side == "for" else weights[i] < 0)
+        ]
+        for side, features in strongest.items()
     ]
-    features_against = [
-        [feature_names[i], round(float(weights[i]), 4)] for i in weight_order[:_WORDS] if weights[i] < 0
-    ]
-    return [features_for, features_against]
+
+
+def _round_unless_zero(weight: float) -> list[float]:
+    return [round(float(weight), 4)] if weight else []
 
 
 def _add_features(

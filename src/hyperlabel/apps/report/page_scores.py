@@ -62,6 +62,8 @@ def _score_out_of_fold(final_step: Any, X: Any, Y: sparse.csr_array, groups: Any
     estimator = clone(final_step._get_estimator() if is_tuner else final_step)
     if not has_closed_form_cv(estimator):
         return out_of_fold_scores(estimator, X, Y, cv=final_step.cv if is_tuner else None, groups=groups)
+    if hasattr(fitted_estimator, "label_features_"):  # labels may have come and gone since the fit
+        estimator.set_params(label_features=fitted_estimator.label_features_)
     n_folds = min(5, Y.shape[0]) if estimator.cv is None else estimator.cv
     estimator.set_params(alpha=fitted_estimator.alpha_, cv=n_folds)
     oof_scores: np.ndarray = estimator.fit(X, Y, **({} if groups is None else {"groups": groups})).oof_scores_

@@ -167,14 +167,15 @@ def _suggest_labels(
     project: Any, documents: list[Any], limit: int, threshold: float
 ) -> list[list[dict[str, Any]]]:
     """Return the likeliest labels of each document, best first."""
-    names = project.label_names
+    names, sources = project.label_names, project.sources(documents)
     return [
         [
             {"uri": _make_label_uri(names[j]), "label": names[j], "notation": None, "score": float(row[j])}
+            | ({} if sources is None else {"source": str(sources[i, j])})
             for j in (-row).argsort(kind="stable")[:limit]
             if row[j] > 0 and row[j] >= threshold
         ]
-        for row in project.probabilities(documents)
+        for i, row in enumerate(project.probabilities(documents))
     ]
 
 

@@ -69,6 +69,16 @@ class ServedModel:
             return review_probabilities(self.file, rows)
         return np.exp(-np.logaddexp(0, -self.file.scores(rows)))
 
+    def sources(self, documents: list[Document]) -> Any:
+        """Return what each score comes from, as `ModelFile.answer`; None where all come from rows."""
+        from hyperlabel.meta.named_labels import has_sources
+
+        if self.plain is not None:
+            return self.plain.sources(len(documents))
+        if not has_sources(self.file.model[-1]):
+            return None
+        return self.file.answer(make_inputs(self._columns, documents), values=False).sources
+
     def explain(self, document: Document, labels: list[str], top: int) -> list[dict[str, Any]]:
         """Return the words behind the scores of labels; of the best three where none is named."""
         from hyperlabel.meta import explain

@@ -351,11 +351,17 @@ class SamplePath(FactoredPath, RowsKnown):
 
     @classmethod
     def from_rows(
-        cls, X: Any, F: Any, *, sample_weight: np.ndarray | None = None, alphas: Sequence[float] = ()
+        cls,
+        X: Any,
+        F: Any,
+        *,
+        sample_weight: np.ndarray | None = None,
+        alphas: Sequence[float] = (),
+        products: np.ndarray | None = None,
     ) -> SamplePath:
-        """Form the n×n Gram of the centred rows."""
+        """Form the n×n Gram of the centred rows, from `products` XXᵀ of sparse ones where they are known."""
         rows, target_mean = CenteredRows(X, sample_weight), weighted_row_mean(F, sample_weight)
-        return cls(rows.gram(), rows.targets(F), f_mean=target_mean, rows=rows, alphas=alphas)
+        return cls(rows.gram(products), rows.targets(F), f_mean=target_mean, rows=rows, alphas=alphas)
 
     @classmethod
     def from_kernel(cls, K: np.ndarray, F: Any, *, alphas: Sequence[float] = ()) -> SamplePath:

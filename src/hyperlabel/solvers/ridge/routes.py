@@ -56,11 +56,13 @@ def solve_ridge(
     tol: float = 1e-6,
     max_iter: int = 300,
     dtype: Any = np.float64,
+    products: np.ndarray | None = None,
 ) -> RidgePath | SamplePath | RowsPath | KrylovPath | LsqrPath:
     """Solve the ridge of F on the rows X, never densified, for every λ on demand, by the best route.
 
     Announced `alphas` decide the factorisation, the smallest of them how far a Krylov space is built; any λ
-    may be asked for later. `tol` (relative residual), `max_iter` and `dtype` are those of iterative routes.
+    may be asked for later. `tol` (relative residual), `max_iter` and `dtype` are those of iterative routes,
+    `products` (XXᵀ of sparse rows, where it is known) of the route "samples".
     """
     route = choose_route(X, len(alphas)) if solver == "auto" else solver
     if route in ("gram", "samples"):
@@ -68,7 +70,8 @@ def solve_ridge(
         if route == "gram":
             ridge_path = RidgePath(RowMoments.from_rows(X, F, sample_weight=sample_weight), alphas=alphas)
         else:
-            ridge_path = SamplePath.from_rows(X, F, sample_weight=sample_weight, alphas=alphas)
+            sample_options: Any = {"sample_weight": sample_weight, "alphas": alphas, "products": products}
+            ridge_path = SamplePath.from_rows(X, F, **sample_options)
         if (
             solver == "auto"
             and min(alphas, default=1.0) <= 0
@@ -97,7 +100,7 @@ def solve_auto(
     if route not in ("gram", "samples"):
         alpha = krylov_alpha(X, F, sample_weight)
         return solve_ridge(X, F, alphas=(alpha,), solver=route, sample_weight=sample_weight, **options), alpha
-    ridge_path: Any = solve_ridge(X, F, solver=route, sample_weight=sample_weight)
+    ridge_path: Any = solve_ridge(X, F, solver=route, sample_weight=sample_weight, **options)
     total_weight = float(X.shape[0] if sample_weight is None else sample_weight.sum())
     return ridge_path, ridge_path.choose(
         centered_sum_of_squares(F, sample_weight), degrees_of_freedom(total_weight, X.shape[0])

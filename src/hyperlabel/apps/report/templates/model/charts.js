@@ -71,8 +71,8 @@ export function marginBar(margin, reach, text, threshold = 50) {
 
 export function wordBars(words, kind, h) {
   const most = Math.max(...words.map(([, weight]) => Math.abs(weight)), 1e-12);
-  return h("ul", { class: `words ${kind}` }, words.map(([word, weight]) =>
-    h("li", {}, h("span", { class: "word", title: word }, word),
+  return h("ul", { class: `words ${kind}` }, words.map(([word, weight, named]) =>
+    h("li", {}, h("span", { class: "word", title: named ? `${word}: ${share(named)} of it from the label's name` : word }, named ? `${word} (name)` : word),
       h("span", { class: "bar", "aria-hidden": "true" }, h("span", { style: `width:${(100 * Math.abs(weight)) / most}%` })),
       h("span", { class: "value" }, share(weight)))));
 }
