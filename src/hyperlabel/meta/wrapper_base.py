@@ -150,7 +150,7 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         check_params(self)
         forget_fit(self)
         (X,) = indexable(X)
-        y = y if isinstance(y, CheckedTargets) else self._imply_sets(y)
+        y = self._imply_sets(y)
         estimator, is_prefit, name = self._get_estimator(), self._is_prefit(), type(self).__name__
         options = {"missing": True, "soft": True} if is_prefit else target_check_options(estimator)
         if not (is_prefit or isinstance(y, CheckedTargets)):
