@@ -144,7 +144,7 @@ def fit_model_file(dataset: Any, columns: Any, choices: Choices, output: str) ->
     """Fit the steps on a data set and note in the columns which rows these were."""
     model = fit_pipeline(dataset, columns, choices)
     row_hashes = pack_hashes(hash_rows(columns, columns.inputs(dataset)))
-    columns = replace(columns, method=choices.method, rows=len(dataset), row_hashes=row_hashes)
+    columns = replace(columns, method=choices.method, rows=dataset.Y.shape[0], row_hashes=row_hashes)
     return ModelFile(model, columns, output)
 
 
@@ -218,7 +218,7 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     row_groups = dataset.groups if dataset.time is None else dataset.time  # each moment is a group of its own
     row_features = learned_rows(feature_step, columns.inputs(dataset), row_groups, choices.precision)
     has_missing_labels = dataset.missing is not None and dataset.missing.nnz > 0
-    n_units = len(dataset) if dataset.groups is None else len(set(dataset.groups))
+    n_units = row_features.shape[0] if dataset.groups is None else len(set(dataset.groups))
     classifier = classifier_step(choices.method, choices, DataShape.of(row_features), n_units)
     if has_missing_labels and not target_check_options(classifier)["missing"]:
         raise ValueError(
@@ -245,7 +245,7 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
         _need_guarantee(classifier, row_features, dataset.Y, row_groups, choices)
     without_training_rows(name_labels(classifier, columns.label_names), sums=not choices.slim)
     if not choices.slim:
-        fit_rows = fit_index(len(dataset), row_groups, choices.precision)
+        fit_rows = fit_index(row_features.shape[0], row_groups, choices.precision)
         store_rows_if_smaller(classifier, row_features[fit_rows], Y[fit_rows])
     return Pipeline([("features", feature_step), ("classifier", classifier)])
 
