@@ -40,6 +40,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_signature": False,
+    "capture_repr": (),  # what a script prints is enough
     "min_reported_time": 1e9,  # times of a shared machine tell nothing
 }
 myst_enable_extensions = ["dollarmath", "colon_fence"]

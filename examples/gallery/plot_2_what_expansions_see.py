@@ -34,7 +34,9 @@ CooccurrenceDisplay.from_labels(data.Y[:, often], label_names=names, ax=ax)
 graph = LabelHypergraph(data.Y)
 for expansion in ("clique", "star", "zhou"):
     degrees = graph.degrees(expansion)
-    print(f"{expansion:7} degree of a row: median {np.median(degrees):8.2f}, largest {degrees.max():8.2f}")
+    print(
+        f"{expansion:7} degree of a row: median {np.median(degrees):8.2f}, largest {degrees.max():8.2f}"
+    )
 
 # %%
 # Where rows end up, and whether that helps
@@ -49,12 +51,18 @@ plain = MLkNN(10).fit(X, Y)
 worth = {"words": evaluate(Y_test, plain.predict(X_test), plain.decision_function(X_test))}
 for expansion, ax in zip(("clique", "star", "zhou", "cca"), axes.ravel(), strict=True):
     projection = HypergraphSpectral(40, expansion=expansion, alpha=3.0).fit(X, Y)
-    EmbeddingDisplay.from_estimator(projection, X_test, Y_test, label_names=data.label_names, ax=ax)
+    EmbeddingDisplay.from_estimator(
+        projection, X_test, Y_test, label_names=data.label_names, ax=ax
+    )
     ax.set_title(expansion)
     voters = MLkNN(10).fit(projection.transform(X), Y)
     scores = voters.decision_function(projection.transform(X_test))
-    worth[expansion] = evaluate(Y_test, voters.predict(projection.transform(X_test)), scores)
+    worth[expansion] = evaluate(
+        Y_test, voters.predict(projection.transform(X_test)), scores
+    )
 plt.show()
 
 for name, values in worth.items():
-    print(f"{name:7} micro-F1 {values['f1_micro']:.3f}  ranking loss {values['ranking_loss']:.3f}")
+    print(
+        f"{name:7} micro-F1 {values['f1_micro']:.3f}  ranking loss {values['ranking_loss']:.3f}"
+    )

@@ -7,8 +7,9 @@ and so is forgetting the rows of a person who asks for it.
 """
 
 # %%
-# Ten folds for the price of one fit
-# ----------------------------------
+# Ten folds from one pass over the rows
+# -------------------------------------
+# Out-of-fold scores of ten folds cost a few fits, not ten. Scores at eight λ share the same sums.
 from time import process_time
 
 import matplotlib.pyplot as plt
@@ -33,16 +34,26 @@ def cpu(work):
     return min(times)
 
 
+grid = list(np.geomspace(1, 1e4, 8))
+targets = 2.0 * Y - 1
+
+
+def ten_folds(alphas):
+    """Score each row by scikit-learn's Ridge fitted on the other nine folds, for every λ."""
+    for alpha in alphas:
+        cross_val_predict(Ridge(alpha=alpha), X, targets, cv=10)
+
+
 seconds = {
     "one fit": cpu(lambda: BinaryRelevance(alpha=100.0).fit(X, Y)),
-    "fit, 10 folds": cpu(lambda: BinaryRelevance(alpha=100.0, cv=10).fit(X, Y)),
-    "fit, 10 folds, 8 λ": cpu(lambda: BinaryRelevance(alpha=list(np.geomspace(1, 1e4, 8)), cv=10).fit(X, Y)),
-    "scikit-learn:\n10 folds of Ridge": cpu(
-        lambda: cross_val_predict(Ridge(alpha=100.0), X, 2.0 * Y - 1, cv=10)
-    ),
+    "fit and 10 folds": cpu(lambda: BinaryRelevance(alpha=100.0, cv=10).fit(X, Y)),
+    "scikit-learn, 10 folds": cpu(lambda: ten_folds([100.0])),
+    "fit and 10 folds, 8 λ": cpu(lambda: BinaryRelevance(alpha=grid, cv=10).fit(X, Y)),
+    "scikit-learn, 10 folds, 8 λ": cpu(lambda: ten_folds(grid)),
 }
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
-ax.barh(list(seconds), list(seconds.values()), color=["C0", "C0", "C0", "0.6"])
+colours = ["0.6" if name.startswith("scikit") else "C0" for name in seconds]
+ax.barh(list(seconds), list(seconds.values()), color=colours)
 ax.invert_yaxis()
 ax.set(xlabel="CPU seconds, 20 000 rows, 200 features, 100 labels")
 
@@ -62,5 +73,7 @@ print(f"largest weight:                   {np.abs(without.coef_).max():.1e}")
 first = BinaryRelevance(alpha=100.0).fit(X[:9_000], Y[:9_000])
 second = BinaryRelevance(alpha=100.0).fit(X[9_000:], Y[9_000:])
 whole = BinaryRelevance(alpha=100.0).fit(X, Y)
-print(f"merged against fitted together:   {np.abs(first.merge(second).coef_ - whole.coef_).max():.1e}")
+print(
+    f"merged against fitted together:   {np.abs(first.merge(second).coef_ - whole.coef_).max():.1e}"
+)
 plt.show()

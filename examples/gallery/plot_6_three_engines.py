@@ -41,7 +41,8 @@ database = Moments.from_batches(query, labels=labels)
 
 frame = Moments.from_batches(pl.from_arrow(table.slice(22_000)), labels=labels)
 parts = {"Parquet": parquet, "DuckDB": database, "Polars": frame}
-print(", ".join(f"{name}: {part}" for name, part in parts.items()))
+for name, part in parts.items():
+    print(f"{name}: {part}")
 
 # %%
 # The sum of the parts is the whole
@@ -56,13 +57,18 @@ print(f"λ {model.alpha_:.3g} and {whole.alpha_:.3g}; weights differ by {apart:.
 # What each place knows alone, and what they know together. The same sums fit other methods too.
 test = pd.DataFrame(rng.normal(size=(5_000, 8)), columns=names)
 best = whole.decision_function(test.to_numpy())
-gap = {name: np.abs(BinaryRelevance.from_moments(part, alpha="auto").decision_function(test) - best).mean()
-       for name, part in parts.items()}  # fmt: skip
+gap = {}
+for name, part in parts.items():
+    alone = BinaryRelevance.from_moments(part, alpha="auto")
+    gap[name] = np.abs(alone.decision_function(test) - best).mean()
 gap["together"] = np.abs(model.decision_function(test) - best).mean()
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 ax.barh(list(gap), np.maximum(list(gap.values()), 1e-17), color=["0.6"] * 3 + ["C0"])
 ax.invert_yaxis()
-ax.set(xscale="log", xlabel="mean difference of scores from the model of all rows in one process")
+ax.set(
+    xscale="log",
+    xlabel="mean difference of scores from the model of all rows in one process",
+)
 projection = HypergraphSpectral.from_moments(together, expansion="cca")
 print("a projection from the same sums:", projection.components_.shape)
 plt.show()

@@ -182,6 +182,20 @@ def test_displays_draw(comparison):
         PathDisplay([1, 2, 3], {"a": [[1, 2]]})
 
 
+def test_an_embedding_draws_every_row_as_a_point_and_names_the_labels_outside_of_them():
+    import matplotlib.pyplot as plt
+
+    display = EmbeddingDisplay([[0, 0], [1, 1], [2, 0]], [0, 1, -1], ["red", "blue"])
+    display.plot()
+    lines = display.ax_.lines
+    assert [line.get_marker() for line in lines] == ["o"] * 3
+    assert sum(len(line.get_xdata()) for line in lines) == 3
+    display.figure_.canvas.draw()
+    legend, axes = display.ax_.get_legend().get_window_extent(), display.ax_.get_window_extent()
+    assert not legend.overlaps(axes)
+    plt.close("all")
+
+
 def test_without_matplotlib_there_is_one_sentence(monkeypatch, comparison):
     import builtins
 

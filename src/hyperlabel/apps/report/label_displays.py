@@ -210,12 +210,14 @@ class EmbeddingDisplay(Display):
                 ax.plot(
                     *self.points[is_coloured].T,
                     linestyle="none",
+                    marker="o",
                     markersize=3,
                     alpha=0.7,
                     label=self._shorten_name(name),
                 )
         ax.set(xlabel="component 1", ylabel="component 2")
-        ax.legend(fontsize=8, markerscale=1.6, loc="best")
+        # Beneath the axes: the points fill them.
+        ax.legend(fontsize=8, markerscale=1.6, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
         return self
 
 
