@@ -15,7 +15,7 @@ UNINSTALLED = PYTHONPATH=$(CURDIR)/src NUMBA_CACHE_DIR=$(CURDIR)/.numba OMP_NUM_
 VERSIONS = sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types contract doctest docs check attack attack-bounds soak reproduce test-minimum test-core test-spark bench clean
+.PHONY: help setup demo test lint types contract doctest docs check attack attack-bounds soak reproduce test-minimum test-core test-spark bench speed clean
 .PHONY: test-fast wheel
 
 help: ## show this list
@@ -75,6 +75,9 @@ attack: setup ## mutate every kind of file hyperlabel reads; python -m attack.pl
 attack-bounds: setup ## forge arrays and settings of every estimator's file, the bounds of compiled code checked
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 		$(BIN)/python -m attack --targets estimators $(ATTACK)
+
+speed: setup ## three ratios to NumPy and scikit-learn against the last line of benchmarks/history.jsonl: ten seconds
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.history --check
 
 # Not in CI: ten minutes of 500 clients, and 200 kills of two writers.
 SOAK ?= --clients 500 --minutes 10

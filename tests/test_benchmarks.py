@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import history
 from benchmarks._timing import ratio
 
 ROOT = Path(__file__).parents[1]
@@ -48,3 +49,27 @@ def test_pages_quote_benchmarks_by_the_one_way_to_run_them():
 
 def test_a_ratio_is_a_median_with_its_range():
     assert ratio(np.array([2.0, 9.0, 4.0]), np.array([1.0, 3.0, 4.0])) == "2x (1 to 3)"
+
+
+def test_the_history_of_speed_is_whole_and_drawn():
+    lines = history.read()
+    assert lines
+    assert len({line["commit"] for line in lines}) == len(lines)
+    assert set(history.CHECKED) <= set(lines[-1]["ratios"]) <= set(history.RATIOS)
+    assert all(0 < value < 1000 for line in lines for value in line["ratios"].values())
+    drawing, page = history.DRAWING.read_text(encoding="utf-8"), (ROOT / "docs" / "speed.md").read_text()
+    assert all(f">{line['commit']}<" in drawing for line in lines)
+    assert all(f"| {name} |" in page for name in history.RATIOS)
+
+
+def test_a_ratio_above_its_limit_fails_and_noise_is_measured_again(monkeypatch, capsys):
+    last = {"commit": "abc", "ratios": dict.fromkeys(history.CHECKED, 2.0)}
+    monkeypatch.setattr(history, "read", lambda: [last])
+    values = {name: iter([2.9]) for name in history.CHECKED}
+    monkeypatch.setattr(history, "measured", lambda name: next(values[name]))
+    assert history.check() == 0
+    values = {name: iter([2.9]) for name in history.CHECKED} | {"ridge": iter([4.0, 3.2, 2.5])}
+    assert history.check() == 0  # the third time was quiet
+    values = {name: iter([2.9]) for name in history.CHECKED} | {"ridge": iter([4.0, 3.2, 3.1])}
+    assert history.check() == 1
+    assert "More than 1.5 times the last line of benchmarks/history.jsonl: ridge." in capsys.readouterr().out
