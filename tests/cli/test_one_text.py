@@ -72,3 +72,25 @@ def test_a_text_without_a_known_word_gets_no_labels_and_a_warning(model):
     lines = CliRunner().invoke(main, ["predict", str(model), "-"], input="red apple\nzzzz\nred\n")
     assert [row.split(",")[1] != "" for row in lines.stdout.splitlines()[1:]] == [True, False, True]
     assert "row 2" in lines.stderr
+
+
+def test_labels_of_one_probability_are_ordered_by_score():
+    from types import SimpleNamespace
+
+    import numpy as np
+
+    from hyperlabel.apps.cli.predict import _iter_row_answers
+
+    answers = SimpleNamespace(
+        label_sets=np.array([[True, True, False, True]]),
+        is_known=np.array([True]),
+        values=np.array([[0.9, 0.9, 0.1, 0.9]]),
+        scores=np.array([[0.2, 0.7, 0.9, 0.5]]),
+    )
+    file = SimpleNamespace(
+        columns=SimpleNamespace(label_names=["a", "b", "c", "d"]), answer=lambda rows, probabilities: answers
+    )
+    (top,) = _iter_row_answers(file, ["a text"], 1, "probability")
+    assert [one["label"] for one in top] == ["b"]
+    (predicted,) = _iter_row_answers(file, ["a text"], None, "probability")
+    assert [one["label"] for one in predicted] == ["b", "d", "a"]

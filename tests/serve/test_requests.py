@@ -36,10 +36,11 @@ class Project:
         self.answer, self.error, self.learning = np.array([probabilities]), error, asyncio.Lock()
         self.tops, self.at_work, self.most_at_work = [], 0, 0
 
-    def probabilities(self, texts):
+    def ranked(self, texts):
         if self.error is not None:
             raise self.error
-        return np.repeat(self.answer, len(texts), axis=0)
+        order = (-self.answer[0]).argsort(kind="stable")
+        return [[(j, float(self.answer[0, j])) for j in order]] * len(texts)
 
     def explain(self, text, labels, top):
         if self.error is not None:

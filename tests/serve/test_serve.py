@@ -200,7 +200,7 @@ def test_failures_inside_say_nothing_of_the_inside():
     class Broken:
         project_id, label_names = "notes", ("a",)
 
-        def probabilities(self, texts):
+        def ranked(self, texts):
             raise RuntimeError("secret /path")
 
     ask = client(make_app([Broken()]))
@@ -216,7 +216,7 @@ def test_work_that_takes_too_long_is_given_up():
     class Slow:
         project_id, label_names = "notes", ("a",)
 
-        def probabilities(self, texts):
+        def ranked(self, texts):
             time.sleep(0.5)
 
     ask = client(make_app([Slow()], limits=Limits(seconds=0.05)))
@@ -323,6 +323,15 @@ def test_answers_about_single_labels_leave_the_others_unknown(made, tmp_path):
     texts = [*(row["body"] for row in rows), asked["text"], whole["text"]]
     refit = BinaryRelevance(alpha=old[-1].estimator_.alpha_, solver="gram").fit(old[0].transform(texts), Y)
     assert np.allclose(load(path)[-1].estimator_.coef_, refit.coef_, atol=1e-8)
+
+
+def test_labels_of_one_probability_are_suggested_by_score(made, monkeypatch):
+    project = ServedModel(str(made["model"]))
+    text = "soup onion drum chord piano"
+    scores = project.plain.scores([text])[0]
+    monkeypatch.setattr(type(project.plain), "calibrate", lambda self, scores: np.full_like(scores, 0.5))
+    answer = client(make_app([project]))("POST", f"{ONE}/suggest", data={"text": text, "limit": "1"}).json()
+    assert [one["label"] for one in answer["results"]] == [project.label_names[scores.argmax()]]
 
 
 def test_text_after_text_is_learned_without_a_solve_until_another_process_changes_the_file(

@@ -87,8 +87,12 @@ class PlainModel:
             raise ValueError("words without a column of their own")
 
     def probabilities(self, texts: list[str]) -> np.ndarray:
-        """Return probabilities, one row for each text; as `decision.calibrators.Curves` does."""
-        x = self.scores(texts) * self.slope + self.intercept
+        """Return probabilities, one row for each text."""
+        return self.calibrate(self.scores(texts))
+
+    def calibrate(self, scores: np.ndarray) -> np.ndarray:
+        """Return the probabilities of scores; as `decision.calibrators.Curves` does."""
+        x = scores * self.slope + self.intercept
         for j in np.flatnonzero(self.kind == "beta"):
             a, b, c = self.beta[j]
             x[:, j] = b * np.logaddexp(0, x[:, j]) - a * np.logaddexp(0, -x[:, j]) + c

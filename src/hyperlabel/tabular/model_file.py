@@ -110,6 +110,7 @@ class Answers:
     is_known: np.ndarray
     values: Any = None  # scores or probabilities
     sources: Any = None  # of each label of each row: "rows", "name" or "child"; None: all from rows
+    scores: Any = None  # which order labels of one probability
 
 
 @dataclass(frozen=True)
@@ -168,11 +169,12 @@ class ModelFile:
         if self.columns.text and not (self.columns.n_features or self.columns.categories):
             is_known = np.diff(features.tocsr().indptr) > 0
             label_sets &= is_known[:, None]
-        answer_values = None
-        if values:
-            give_values = label_probabilities if probabilities else score_rows
-            answer_values = give_values(classifier, features)
-        return Answers(label_sets, is_known, answer_values, find_sources(classifier, features))
+        sources = find_sources(classifier, features)
+        if not values:
+            return Answers(label_sets, is_known, sources=sources)
+        scores = score_rows(classifier, features)
+        answer_values = label_probabilities(classifier, features) if probabilities else scores
+        return Answers(label_sets, is_known, answer_values, sources, scores)
 
     def predict_labels(self, rows: Any) -> list[list[str]]:
         """Return the names of the predicted labels of each row."""

@@ -191,11 +191,12 @@ def _open_plain_model(model: str, columns: Any) -> Any:
         return None
 
     def answer(texts: list[str], *, probabilities: bool) -> Any:
-        values = plain_model.probabilities(texts) if probabilities else plain_model.scores(texts)
+        scores = plain_model.scores(texts)
         return SimpleNamespace(
             label_sets=plain_model.predict(texts),
             is_known=plain_model.knows(texts),
-            values=values,
+            values=plain_model.calibrate(scores) if probabilities else scores,
+            scores=scores,
             sources=plain_model.sources(len(texts)),
         )
 
@@ -309,12 +310,10 @@ def _iter_row_answers(
         answers = file.answer(row_block, probabilities=value_name == "probability")
         unknown_rows += (block_start + 1 + np.flatnonzero(~answers.is_known)).tolist()
         sources = repeat(None) if answers.sources is None else answers.sources
-        for row_values, is_predicted, row_sources in zip(answers.values, answers.label_sets, sources):  # noqa: B905
-            if top is not None:
-                label_order = np.argsort(-row_values, kind="stable")[:top]
-            else:
-                predicted_labels = np.flatnonzero(is_predicted)
-                label_order = predicted_labels[np.argsort(-row_values[predicted_labels], kind="stable")]
+        row_blocks = zip(answers.values, answers.scores, answers.label_sets, sources)  # noqa: B905
+        for row_values, row_scores, is_predicted, row_sources in row_blocks:
+            label_order = np.lexsort((-row_scores, -row_values))  # scores order labels of one probability
+            label_order = label_order[:top] if top is not None else label_order[is_predicted[label_order]]
             yield [
                 {
                     "label": label_names[j],

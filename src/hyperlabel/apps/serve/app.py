@@ -170,12 +170,12 @@ def _suggest_labels(
     names, sources = project.label_names, project.sources(documents)
     return [
         [
-            {"uri": _make_label_uri(names[j]), "label": names[j], "notation": None, "score": float(row[j])}
+            {"uri": _make_label_uri(names[j]), "label": names[j], "notation": None, "score": p}
             | ({} if sources is None else {"source": str(sources[i, j])})
-            for j in (-row).argsort(kind="stable")[:limit]
-            if row[j] > 0 and row[j] >= threshold
+            for j, p in label_order[:limit]
+            if p > 0 and p >= threshold
         ]
-        for i, row in enumerate(project.probabilities(documents))
+        for i, label_order in enumerate(project.ranked(documents))
     ]
 
 

@@ -79,6 +79,21 @@ class ServedModel:
             return None
         return self.file.answer(make_inputs(self._columns, documents), values=False).sources
 
+    def ranked(self, documents: list[Document]) -> list[list[tuple[int, float]]]:
+        """Return the labels of each document with their probabilities, best first, equal ones by score."""
+        rows = make_inputs(self._columns, documents)
+        if self.plain is not None:
+            scores = self.plain.scores(rows)
+            p = self.plain.calibrate(scores)
+        elif hasattr(self.file.model, "predict_proba"):
+            answers = self.file.answer(rows, probabilities=True)
+            p, scores = answers.values, answers.scores
+        else:
+            scores = self.file.scores(rows)
+            p = np.exp(-np.logaddexp(0, -scores))
+        orders = (np.lexsort((-row_scores, -row_p)) for row_p, row_scores in zip(p, scores, strict=True))
+        return [[(int(j), float(p[i, j])) for j in order] for i, order in enumerate(orders)]
+
     def explain(self, document: Document, labels: list[str], top: int) -> list[dict[str, Any]]:
         """Return the words behind the scores of labels; of the best three where none is named."""
         from hyperlabel.meta import explain
