@@ -12,7 +12,6 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 
-import numpy as np
 import pytest
 
 pytest.importorskip("uvicorn")
