@@ -186,8 +186,7 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
             if wants_scores and has_closed_form_cv(model) and (self.cv is not None or model.cv is None):
                 # Its closed-form folds cost almost nothing: let the shared ridge use ours.
                 weights = fit_params.get("sample_weight")
-                known = Y if weights is None else mask_entries(Y, check_weights(weights, Y, Y.shape[1]))
-                model.set_params(cv=self._own_folds(known, routed["split"].get("groups")))
+                model.set_params(cv=self._own_folds(Y, weights, routed["split"].get("groups")))
                 fit_params |= routed["split"]
             self.estimator_ = fit_checked(model, X, y, targets, fit_params)
         self._describe_fit(Y, layout)
@@ -213,9 +212,11 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
     def _check_settings(self, layout: TargetLayout) -> None:
         """Refuse settings that do not go with such a y, before anything is fitted."""
 
-    def _own_folds(self, Y: sparse.csr_array, groups: Any) -> Any:
+    def _own_folds(self, Y: sparse.csr_array, weights: Any, groups: Any) -> Any:
         """Return the folds of a closed form: ten by default, never more than rows (groups) with a label."""
         cv, n_rows = CLOSED_FORM_FOLDS if self.cv is None else self.cv, Y.shape[0]
+        if weights is not None:
+            Y = mask_entries(Y, check_weights(weights, Y, Y.shape[1]))
         if np.isnan(Y.data).any() and (known_rows := rows_with_known_labels(Y)) is not None:
             n_rows, groups = len(known_rows), None if groups is None else np.asarray(groups)[known_rows]
         n_units = n_rows if groups is None else count_units(n_rows, groups)
