@@ -86,6 +86,7 @@ def test_labels_of_one_probability_are_ordered_by_score():
         is_known=np.array([True]),
         values=np.array([[0.9, 0.9, 0.1, 0.9]]),
         scores=np.array([[0.2, 0.7, 0.9, 0.5]]),
+        sources=None,
     )
     file = SimpleNamespace(
         columns=SimpleNamespace(label_names=["a", "b", "c", "d"]), answer=lambda rows, probabilities: answers
