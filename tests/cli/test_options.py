@@ -56,6 +56,7 @@ def reading(call: str, *without: str, text: str = "kind") -> dict[str, str]:
 
 VECTORS = "{p}/v.hyper {p}/old.csv", "{p}/v.hyper {p}/old.csv --vectors {p}/old.npy"
 FIT = f"fit {{p}}/old.csv {TAGS} -o {{o}}/m.hyper"
+NAMED = f"fit {{p}}/named.csv {TAGS} -o {{o}}/m.hyper"
 TEXT = "--text body --features ''"
 PREDICT = "predict {p}/m.hyper {p}/new.csv"
 REVIEW = f"{PREDICT} --review --entries 4"
@@ -83,13 +84,13 @@ CASES: dict[str, dict[str, str]] = {
         "--list-methods": "fit => fit --list-methods",
         "--scoring": f"{FIT} => {FIT} --scoring f1_micro",
         "--thresholds": f"{FIT} => {FIT} --thresholds global",
-        "--precision": f"{FIT} => {FIT} --precision 0.5",
-        "--confidence": f"{FIT} --precision 0.5 => {FIT} --precision 0.5 --confidence 0.999",
+        "--precision": f"{FIT} => {FIT} --precision 0.35",
+        "--confidence": f"{FIT} --precision 0.35 => {FIT} --precision 0.35 --confidence 0.8",
         "--alpha": f"{FIT} => {FIT} --alpha 100",
         "--time-budget": f"{FIT} --time-budget 3",
         "--words": f"{FIT} => {FIT} --words 2",
         "--ngrams": f"{FIT} => {FIT} --ngrams 1",
-        "--no-label-names": f"{FIT} {TEXT} => {FIT} {TEXT} --no-label-names",
+        "--no-label-names": f"{NAMED} => {NAMED} --no-label-names",
         "--label-text": f"{FIT} {TEXT} => {FIT} {TEXT} --label-text {{p}}/names.csv",
         "--min-rows": f"{FIT} => {FIT} --min-rows 5",
         "--slim": f"{FIT} => {FIT} --slim",
@@ -328,6 +329,8 @@ def place(tmp_path_factory):
     (folder / "x.arff").write_text(ARFF.format(data))
     for name, n in (("old", 36), ("new", 20)):
         np.save(folder / f"{name}.npy", rng.normal(size=(n, 2)))
+    named = [f"{('red', 'blue', 'no')[i % 3]} thing,{('red', 'blue', '')[i % 3]}" for i in range(24)]
+    (folder / "named.csv").write_text("\n".join(["text,tags", *named]) + "\n")
     (folder / "names.csv").write_text("label,synonyms\nred,crimson here\npink,here\n")
     (folder / "run.toml").write_text(CONFIG.replace("{p}", str(folder)))
     for line in (

@@ -157,6 +157,8 @@ def _refuse_unused_options(method: str, options: dict[str, Any]) -> None:
         refuse_options("A confidence is that of --precision", "confidence")
     else:
         refuse_options("--precision takes the place of --thresholds", "thresholds", "scoring")
+    if options["label_text"]:
+        refuse_options("--label-text says more than the names", "label_names")
     if options["thresholds"] == "none" and method not in ("auto", "ridge"):
         refuse_options("Without thresholds no row is scored", "scoring", "group", "time")
 
