@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.inventory import ROOT, add_source_lines, resolve, source_line
+from reproduction.inventory import ROOT, add_source_lines, paper_items, resolve, source_line
 
 PAGES = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "methods").glob("*.md")}
 ROWS = [
@@ -62,6 +62,23 @@ def test_the_site_says_at_which_line_the_code_of_an_equation_begins(page):
         )
         assert re.search(rf"(class|def) {name}\b", definition), (code, definition)
         assert lines[code] == source_line(code)
+
+
+@pytest.mark.parametrize(
+    ("page", "paper", "n_equations"),
+    [
+        ("hypergraph-spectral", "kdd08", 30),
+        ("hopls", "jcp14", 13),
+        ("rank-svm", "cvpr09", 31),
+        ("label-space", "neco12", 7),
+    ],
+)
+def test_every_equation_is_in_the_table_or_the_inventory(page, paper, n_equations):
+    at = [row.values[1] for row in ROWS if row.values[0] == page]
+    at += [item.at for item in paper_items() if item.paper == paper]
+    numbers = {int(number) for text in at for number in re.findall(r"\((\d+)\)", text)}
+    assert set(range(1, n_equations + 1)) <= numbers
+    assert "(../reproduction/inventory.md)" in section(PAGES[page], "Equation by equation")
 
 
 def test_the_documentation_is_built_with_these_lines():

@@ -287,29 +287,43 @@ def test_a_run_of_one_item_leaves_the_others_on_the_pages(tmp_path):
     assert read_record(tmp_path)[1].curves
 
 
-def test_an_unfinished_run_replaces_no_number_over_more_partitions(tmp_path):
-    from reproduction import Number, Result
+def test_an_unfinished_run_replaces_nothing_over_more_partitions(tmp_path):
+    from reproduction import Curve, Number, Result
     from reproduction.markdown_pages import read_record, write_markdown
+    from reproduction.result import Cpu
 
-    def numbers(*sizes):
-        return [
+    def result(*sizes, rows=1, **options):
+        numbers = [
             Number(f"r{i}", "c", float(n), n=n, cells=("x",), by_split=(0.5,) * n)
             for i, n in enumerate(sizes)
             if n
         ]
+        curves = [Curve(title, [1.0], {"a": [[0.5]] * rows}, "x", "y") for title in "pq"[: len(sizes)]]
+        return Result("kdd08-table2", "t", numbers, curves, **options)
 
-    stored = Result("kdd08-table2", "t", numbers(10, 3, 3), notes=["first"], made="2026-11-18: x")
-    write_markdown([stored], [], tmp_path)
-    write_markdown([Result("kdd08-table2", "t", numbers(0, 7, 2), notes=["n"], complete=False)], [], tmp_path)
-    (merged,) = read_record(tmp_path)
-    assert [number.n for number in merged.numbers] == [10, 7, 3]
-    assert merged.notes[-2:] == [
+    def stored():
+        (one,) = read_record(tmp_path)
+        return one
+
+    def sizes():
+        return [number.n for number in stored().numbers], [len(c.scores["a"]) for c in stored().curves]
+
+    write_markdown([result(10, 3, 3, rows=2, notes=["first"], made="2026-11-18: x")], [], tmp_path)
+    write_markdown([result(0, 1, complete=False, notes=["n"])], [], tmp_path)
+    assert sizes() == ([10, 3, 3], [2, 2])
+    assert stored().notes[-1] == "first"
+    write_markdown([result(0, 7, 2, rows=3, complete=False, notes=["n"])], [], tmp_path)
+    assert sizes() == ([10, 7, 3], [3, 3])
+    assert stored().notes[-2:] == [
         "n",
-        "2 of these numbers are of an earlier run, which has more partitions of their data (2026-11-18).",
+        "2 parts of this item (2026-11-18) came from an earlier run, which has more partitions of the data.",
     ]
-    write_markdown([Result("kdd08-table2", "t", numbers(1, 1, 1), notes=["n"])], [], tmp_path)
-    (replaced,) = read_record(tmp_path)
-    assert [number.n for number in replaced.numbers] == [1, 1, 1]
+    quick = Result("kdd08-table2", quick_cpu=Cpu(2, 5.0))
+    write_markdown([Result("kdd08-table2", complete=False)], [quick], tmp_path)
+    assert sizes() == ([10, 7, 3], [3, 3])
+    assert stored().quick_cpu == Cpu(2, 5.0)
+    write_markdown([result(1, 1, 1, notes=["n"])], [], tmp_path)
+    assert sizes() == ([1, 1, 1], [1, 1])
 
 
 def test_our_m_star_follows_the_rule_of_the_paper():
