@@ -36,7 +36,7 @@ class _PlainCommand(click.Command):
 )
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--list", "as_list", is_flag=True, help="Show what there is and which data it needs.")
-@click.option("--quick", is_flag=True, help="Fewer repeats and smaller grids: all in five minutes of one core.")
+@click.option("--quick", is_flag=True, help="Fewer repeats and smaller grids: five minutes of one core.")
 @click.option(
     "--data", "folder", default=None, help="Folder of the benchmark files. [default: $HYPERLABEL_DATA]"
 )
