@@ -15,7 +15,7 @@ from reproduction import PAPERS, items
 from reproduction.claims import costs, summary
 from reproduction.inventory import inventory_page
 from reproduction.item import item_notes
-from reproduction.result import Cpu, Curve, Result
+from reproduction.result import Cpu, Result
 from reproduction.why_page import why_page
 
 RECORD = "results.json"
@@ -34,51 +34,42 @@ def merge(stored: Sequence[Result], new: Sequence[Result]) -> list[Result]:
     """Return the stored results with the new ones in their place, in the order of the items."""
     by_id = {result.id: result for result in stored}
     for result in new:
-        old = by_id.get(result.id)
-        if not (result.numbers or result.curves):
-            if old is None:
-                continue
-            result = replace(old, quick_cpu=result.quick_cpu)
-        elif old is not None and not result.complete:
-            result = keep_fuller_parts(result, old)
-        old_quick = Cpu() if old is None else old.quick_cpu
-        by_id[result.id] = result if result.quick_cpu.cells else replace(result, quick_cpu=old_quick)
+        old, has_parts = by_id.get(result.id), bool(result.numbers or result.curves)
+        if old is None and has_parts:
+            by_id[result.id] = result
+        elif old is not None:
+            merged = result if result.complete and has_parts else keep_fuller_parts(result, old)
+            quick_cpu = result.quick_cpu if result.quick_cpu.cells else old.quick_cpu
+            by_id[result.id] = replace(merged, quick_cpu=quick_cpu)
     return [by_id[item.id] for item in items() if item.id in by_id]
 
 
 def keep_fuller_parts(new: Result, stored: Result) -> Result:
-    """Return a result of an unfinished run with the stored parts that are means over more partitions."""
+    """Return a result of an unfinished run with the stored numbers that are means over more partitions.
+
+    Stored curves stay: they do not say of how many partitions each point is the mean.
+    """
     new_numbers = {(number.row, number.column): number for number in new.numbers}
     stored_numbers = {(number.row, number.column): number for number in stored.numbers}
-    new_curves = {curve.title: curve for curve in new.curves}
-    stored_curves = {curve.title: curve for curve in stored.curves}
-    fuller_numbers = {
+    fuller = {
         key for key, number in stored_numbers.items()
-        if key not in new_numbers or number.n > new_numbers[key].n
+        if key not in new_numbers or number.n >= new_numbers[key].n
     }  # fmt: skip
-    fuller_curves = {
-        title for title, curve in stored_curves.items()
-        if title not in new_curves or _n_scores(curve) > _n_scores(new_curves[title])
-    }  # fmt: skip
-    if fuller_numbers | fuller_curves == stored_numbers.keys() | stored_curves.keys():
+    if fuller >= new_numbers.keys() and (stored.curves or not new.curves):
         return stored
     notes = list(new.notes)
-    if fuller_numbers or fuller_curves:
+    if fuller:
         notes.append(
-            f"{plural(len(fuller_numbers) + len(fuller_curves), 'part')} of this item "
-            f"({stored.made[:10]}) came from an earlier run, which has more partitions of the data."
+            f"{plural(len(fuller), 'number')} of this item came from an earlier run ({stored.made[:10]}), "
+            "which has as many partitions of the data or more."
         )
-    numbers, curves = {**stored_numbers, **new_numbers}, {**stored_curves, **new_curves}
+    numbers = {**stored_numbers, **new_numbers}
     return replace(
         new,
-        numbers=[stored_numbers[key] if key in fuller_numbers else numbers[key] for key in numbers],
-        curves=[stored_curves[title] if title in fuller_curves else curves[title] for title in curves],
+        numbers=[stored_numbers[key] if key in fuller else number for key, number in numbers.items()],
+        curves=stored.curves or new.curves,
         notes=notes,
     )
-
-
-def _n_scores(curve: Curve) -> int:
-    return sum(len(row) for rows in curve.scores.values() for row in rows)
 
 
 def write_markdown(results: list[Result], quick_results: list[Result], folder: Path) -> None:
