@@ -15,7 +15,7 @@ UNINSTALLED = PYTHONPATH=$(CURDIR)/src NUMBA_CACHE_DIR=$(CURDIR)/.numba OMP_NUM_
 VERSIONS = sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types contract doctest docs check attack attack-bounds soak reproduce test-minimum test-core test-spark bench speed clean
+.PHONY: help setup demo test lint types contract doctest docs check attack attack-bounds attack-doors soak reproduce test-minimum test-core test-spark bench speed clean
 .PHONY: test-fast wheel
 
 help: ## show this list
@@ -78,6 +78,10 @@ attack-bounds: setup ## forge arrays and settings of every estimator's file, the
 
 speed: setup ## three ratios to NumPy and scikit-learn against the last line of benchmarks/history.jsonl: ten seconds
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.history --check
+
+# Slow beside files: thousands of these are read while one page is shown. The last needs chromium.
+attack-doors: setup ## send requests made from openapi.json, run commands with odd options, show hostile pages in a browser
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m attack --targets http options page $(ATTACK)
 
 # Not in CI: ten minutes of 500 clients, and 200 kills of two writers.
 SOAK ?= --clients 500 --minutes 10

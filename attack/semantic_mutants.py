@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-SECONDS = 400  # after which a test that does not end has noticed, too
+SECONDS = 1800  # after which a test that does not end has noticed, too
 
 
 class Mutant(NamedTuple):

@@ -73,6 +73,15 @@ def test_without_a_shared_level_most_guarantees_made_on_weak_signal_are_violated
     assert shares.mean() > 0.3
 
 
+def test_hopeless_labels_take_nothing_from_the_others():
+    """They are seen on the rows that choose the thresholds, and not tested."""
+    alone, n_alone = violated_shares(np.full(2, 3.0), 40, 1000)
+    shares, n_made = violated_shares(np.r_[np.full(58, 0.5), 3.0, 3.0], 40, 1000)
+    assert n_made >= 0.85 * n_alone > 60
+    assert not exceeds(shares, DELTA)
+    assert not exceeds(alone, DELTA)
+
+
 def test_strong_labels_beside_weak_ones_are_guaranteed():
     shifts = np.tile([0.0, 1.2, 1.5, 1.8, 3.0], 8)
     shares, n_made = violated_shares(shifts, 40, 3000)

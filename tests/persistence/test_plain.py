@@ -156,6 +156,14 @@ def test_a_probability_that_is_not_repeated_is_left_to_the_whole_reader(model, t
     assert read_plain(str(path)) is None
 
 
+def test_another_way_to_weigh_words_is_left_to_the_whole_reader(model, tmp_path):
+    """Though the rows to check by have no capital: the plain reader would take SEA for sea."""
+    file = forge(model, tmp_path / "f", change_state("lowercase", False))
+    scores = hyperlabel.load(file).decision_function(["SEA", "sea"])
+    assert not np.allclose(*scores)
+    assert read_plain(str(file)) is None
+
+
 def test_a_label_that_every_row_has_is_left_to_the_whole_reader(tmp_path):
     """The plain reader knows weights only, and such a label is not told by its weights."""
     assert read_plain(str(fitted(tmp_path, ";every"))) is None

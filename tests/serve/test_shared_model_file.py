@@ -6,6 +6,7 @@ import errno
 import fcntl
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tests.commands import run as run_any
 from tests.report.made_model import rows, run
 
 from hyperlabel import load
@@ -203,3 +205,24 @@ def test_a_project_that_another_process_gave_other_labels_learns_nothing_more(mo
         project.learn(["piano"], [["music"]])
     assert model_path.read_bytes() == before
     assert project.label_names[2] == "music"
+
+
+def test_on_a_full_disk_update_and_learn_acknowledge_nothing_and_lose_nothing(model_path):
+    before = model_path.read_bytes()
+    project = ServedModel(str(model_path), learns=True)
+    new = write_rows(model_path.parent / "new.jsonl", 3, 4)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, limits[1]))
+    try:
+        refused = run_any("update", model_path, new)
+        with pytest.raises(OSError, match="notes.hyper") as caught:
+            project.learn(["piano"], [["music"]])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (refused.exit_code, caught.value.errno) == (2, errno.EFBIG)
+    assert "notes.hyper: file too large" in refused.stderr
+    assert model_path.read_bytes() == before
+    assert sorted(path.name for path in model_path.parent.iterdir()) == ["new.jsonl", "notes.hyper"]
+    project.learn(["piano"], [["music"]])
+    run("update", model_path, new)
+    assert count_rows(model_path) == 240 + 1 + 3

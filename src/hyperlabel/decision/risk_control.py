@@ -8,9 +8,10 @@ the calibration rows are independent of the model and of each other; with cross-
 measured, not proven.
 
 That says nothing about the guarantees that are made: where hardly any label can be guaranteed, most of those
-that are may be luck. So the k labels share δ by default. R labels are guaranteed at the level δ·R/k, for the
-largest R possible, and the expected share of violated guarantees among those made is at most δ
-(Benjamini–Hochberg; proven for labels that are independent or positively dependent).
+that are may be luck. So labels share δ by default: k of them are tested, those that seem precise enough on
+the rows that choose the thresholds. R are guaranteed at the level δ·R/k, for the largest R possible, and the
+expected share of violated guarantees among those made is at most δ (Benjamini–Hochberg; proven for labels
+that are independent or positively dependent).
 
 Notation
 --------
@@ -53,6 +54,7 @@ class _FixedSequence:
     found: np.ndarray
     right: np.ndarray
     start: int
+    evidence: float  # of the rows that chose the thresholds, that the first tested one keeps the guarantee
     p_value: np.ndarray  # from start on
     more: float
     positives: int
@@ -177,8 +179,12 @@ def guarantee_precision(
             )
             is_on[positive_rows] = False
     if error_control == "fdr":
-        level = _shared_level(np.array([sequence.p_value[0] for sequence in sequences]), level)
-    table_lines = [sequence.line(level) for sequence in sequences]
+        is_tested = np.array([sequence.evidence > 0 for sequence in sequences])
+        p_values = np.array([sequence.p_value[0] for sequence in sequences])[is_tested]
+        label_levels = np.where(is_tested, _shared_level(p_values, level), 0.0)
+    else:
+        label_levels = np.full(k, level)
+    table_lines = [sequence.line(level) for sequence, level in zip(sequences, label_levels, strict=True)]
     return Guarantees.of_lines("precision", precision, confidence, error_control, table_lines, names)
 
 
@@ -217,11 +223,8 @@ def _test_fixed_sequence(
     positives_above = np.sort(tested_scores[tested_on & (tested_scores > threshold[-1])])
     n_predicted = len(scores_above) - np.searchsorted(scores_above, threshold, side="right")
     n_true_positives = len(positives_above) - np.searchsorted(positives_above, threshold, side="right")
-    start_index = int(
-        np.argmax(
-            _evidence_per_row((n_hits + n_on / len(chosen_scores)) / (n_above + 1), precision) * n_above
-        )
-    )
+    evidence = _evidence_per_row((n_hits + n_on / len(chosen_scores)) / (n_above + 1), precision) * n_above
+    start_index = int(np.argmax(evidence))
     p_value = np.where(n_predicted > 0, bdtr(n_predicted - n_true_positives, n_predicted, 1 - precision), 1.0)
     p_value = np.maximum.accumulate(p_value[start_index:])
     more_positives = _more_positives(
@@ -234,7 +237,14 @@ def _test_fixed_sequence(
         len(testing),
     )
     return _FixedSequence(
-        threshold, n_predicted, n_true_positives, start_index, p_value, more_positives, positives
+        threshold,
+        n_predicted,
+        n_true_positives,
+        start_index,
+        float(evidence[start_index]),
+        p_value,
+        more_positives,
+        positives,
     )
 
 
