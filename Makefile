@@ -52,6 +52,7 @@ contract: setup ## imports go down only, lazy ones too; the drawing is up to dat
 	@$(BIN)/python tools/architecture.py
 	@$(BIN)/python tools/call_trace.py --check
 	@$(BIN)/python tools/readme.py --check
+	@$(BIN)/python tools/reliability.py --check
 	@$(BIN)/python tools/names.py --check
 
 doctest: setup ## run the examples in docstrings, README and docs

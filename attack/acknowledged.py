@@ -23,6 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from attack.kill import command
+from attack.record import record
 from hyperlabel import _files
 from hyperlabel.apps.serve.served_model import ServedModel
 from hyperlabel.tabular.fit_rows import hash_rows, unpack_hashes
@@ -188,6 +189,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=500)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=3600.0, help="at most")
+    parser.add_argument("--record", action="store_true", help="keep the figures for docs/reliability.md")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -197,6 +199,8 @@ def main(arguments: list[str] | None = None) -> int:
         refuse_full_disk(path, folder)
         learn_without_locks(path, folder)
         print("full disk refused whole, and one writer without locks loses nothing")
+    if options.record:
+        record("acknowledged", {"rows": rows, "kills": kills})
     return int(rows < options.rows or kills < options.kills)
 
 

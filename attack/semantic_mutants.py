@@ -17,6 +17,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT)] if str(ROOT) not in sys.path else []
+
+from attack.record import read_results, record  # noqa: E402 - it may be run as a file
+
 SECONDS = 1800  # after which a test that does not end has noticed, too
 
 
@@ -306,8 +310,21 @@ def ask(tests: list[str], copied: Path) -> str:
     )
 
 
+def keep_outcomes(outcomes: list[dict[str, str]]) -> None:
+    """Record outcomes beside those of other mutants that still have a place; the first stays the first."""
+    listed = [(mutant.file, f"{mutant.old} → {mutant.new}") for mutant in MUTANTS]
+    kept = {
+        (one["file"], one["change"]): one for one in read_results().get("semantic", {}).get("outcomes", ())
+    }
+    for one in outcomes:
+        key = one["file"], one["change"]
+        kept[key] = {"first": kept.get(key, {}).get("first", one["now"])} | one
+    record("semantic", {"outcomes": [kept[key] for key in listed if key in kept]})
+
+
 def main() -> None:
-    words = sys.argv[1:]
+    words = [word for word in sys.argv[1:] if word != "--record"]
+    outcomes = []
     chosen = [m for m in MUTANTS if not words or any(word in m.file or word in m.old for word in words)]
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -316,11 +333,14 @@ def main() -> None:
         for mutant in chosen:
             result = outcome(mutant, copied)
             missed += not result.startswith("caught")
+            outcomes.append({"file": mutant.file, "change": f"{mutant.old} → {mutant.new}", "now": result})
             print(
                 f"{mutant.file}: {mutant.old.strip()[:60]!r} -> {mutant.new.strip()[:40]!r}: {result}",
                 flush=True,
             )
     print(f"{len(chosen) - missed} of {len(chosen)} mutants were caught.")
+    if "--record" in sys.argv:
+        keep_outcomes(outcomes)
     sys.exit(missed > 0)
 
 

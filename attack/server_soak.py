@@ -25,6 +25,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from attack.kill import command
+from attack.record import record
 
 ALLOWED = 0.05
 WORDS = ["piano", "violin", "garden", "tree", "soup", "oven", "train", "map", "song", "river"]
@@ -136,6 +137,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m attack.server_soak", description=__doc__)
     parser.add_argument("--clients", type=int, default=500)
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--record", action="store_true", help="keep the figures for docs/reliability.md")
     options = parser.parse_args(arguments)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4 * options.clients)), hard))
@@ -175,6 +177,11 @@ def main(arguments: list[str] | None = None) -> int:
         f"; memory {first / 2**20:.1f} MB, then {last / 2**20:.1f} MB ({100 * (last / first - 1):+.1f} %); "
         f"stopped in {stopped:.1f} s"
     )
+    if options.record:
+        figures = {"clients": options.clients, "minutes": options.minutes, "answers": counts["200"]}
+        figures |= {"others": others, "lost": counts["lost"], "left": counts["left half-way"]}
+        figures |= {"half": typical, "slow": slow, "first": first / 2**20, "last": last / 2**20}
+        record("soak", figures | {"stopped": stopped})
     wrong = {
         key: n for key, n in counts.items() if key.startswith("lost:") or (key.isdigit() and key != "200")
     }

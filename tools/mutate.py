@@ -32,7 +32,7 @@ from pathlib import Path
 from py_compile import PycInvalidationMode
 from typing import Any
 
-from places import MODULE, NAME, Noting, marked
+from places import MODULE, NAME, Noting, marked, tests_of
 
 ROOT = Path(__file__).resolve().parents[1]
 NUMERICAL_PACKAGES = (
@@ -191,15 +191,6 @@ def near_tests(root: Path, file: str) -> list[Path]:
     )
     told = sorted((path for path in others if words.search(path.read_text(encoding="utf-8"))), key=nearness)
     return own + told + [root / COMMON_TESTS]
-
-
-def tests_of(traced: list[dict[str, Any]], places: list[str]) -> list[str]:
-    """Return the tests, the quickest first, that come to the first of some places that any test comes to."""
-    for place in places:
-        found = sorted((one["seconds"], one["test"]) for one in traced if place in one["met"])
-        if found:
-            return [test for _, test in found]
-    return []
 
 
 class Watch:
@@ -368,18 +359,38 @@ def run(root: Path, out: Path, drawn: list[tuple[str, int]], seconds: float, aga
             stream.write(json.dumps(one, ensure_ascii=False) + "\n")
 
 
-def show(out: Path) -> None:
+def show(out: Path) -> dict[str, tuple[int, int, int]]:
     lines = _last(out)
     left = [one for one in lines if one["survived"]]
     for one in sorted(left, key=lambda one: (one["file"], one["line"])):
         print(f"{one['file']}:{one['line']} {one['function']}: {one['what']}")
     first = {(one["file"], one["number"]): one for one in reversed(_lines(out))}
     print("| package | drawn | caught at first | caught now |\n|---|---|---|---|")
+    packages: dict[str, tuple[int, int, int]] = {}
     for package in [*sorted({package_of(one["file"]) for one in lines}), "all"]:
         own = [one for one in lines if package in ("all", package_of(one["file"]))]
         at_first = sum(not first[one["file"], one["number"]]["survived"] for one in own)
         now = sum(not one["survived"] for one in own)
+        packages[package] = len(own), at_first, now
         print(f"| {package} | {len(own)} | {at_first} | {now} ({100 * now / len(own):.1f} %) |")
+
+    return {name: counts for name, counts in packages.items() if name != "all"}
+
+
+def keep(root: Path, out: Path, packages: dict[str, tuple[int, int, int]], seed: int, asked: int) -> None:
+    """Record a draw; a reason that was written for a survivor stays."""
+    sys.path.insert(0, str(root))
+    from attack.record import read_results, record
+
+    before = read_results().get("drawn", {}).get("survivors", ())
+    reasons = {(one["place"], one["what"]): one["reason"] for one in before}
+    survivors = [
+        {"place": f"{one['file'].removeprefix('hyperlabel/')}: {one['function']}", "what": one["what"]}
+        for one in _last(out)
+        if one["survived"]
+    ]
+    judged = [one | {"reason": reasons.get((one["place"], one["what"]), "")} for one in survivors]
+    record("drawn", {"packages": packages, "survivors": judged, "seed": seed, "asked": asked})
 
 
 def verify(root: Path, out: Path) -> int:
@@ -409,6 +420,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=120)
     parser.add_argument("--packages", nargs="*", default=[], help="as `show` names them; by default all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", action="store_true", help="of show: keep it for docs/reliability.md")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of processor time for one mutant")
     options = parser.parse_args()
     root, out = options.root.resolve(), options.out.resolve()
@@ -422,7 +434,9 @@ def main() -> None:
     elif options.command == "verify":
         sys.exit(verify(root, out))
     else:
-        show(out)
+        packages = show(out)
+        if options.record:
+            keep(root, out, packages, options.seed, options.count)
 
 
 if __name__ == "__main__":

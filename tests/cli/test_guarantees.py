@@ -13,6 +13,7 @@ from sklearn.datasets import make_multilabel_classification
 from tests.commands import run
 
 from hyperlabel import BinaryRelevance, LabelForest, ThresholdTuner
+from hyperlabel.apps.cli._guarantees import guarantee_summary
 from hyperlabel.tabular.model_file import open_model
 from hyperlabel.tabular.review_queue import calibration_positives
 
@@ -49,6 +50,9 @@ def place(tmp_path_factory):
 
 def test_fit_says_what_it_guarantees_and_the_model_file_remembers(place):
     assert "Precision of at least 0.8 with confidence 0.9 is guaranteed for 3 of 3" in (
+        (place / "guaranteed.txt").read_text()
+    )
+    assert "Of the guarantees made, at most 10 % are expected to be violated." in (
         (place / "guaranteed.txt").read_text()
     )
     model = open_model(str(place / "guaranteed.hyper")).model[-1]
@@ -330,3 +334,20 @@ def test_suspects_are_listed_with_text_names_and_words(place, tmp_path):
     assert planted[0]["text"] == rows[wrong]["body"]
     few = run("data", "label-errors", place / "new.csv", "--labels", "tags", "--folds", 100)
     assert "too few for 100 folds" in few.output
+
+
+def test_what_is_said_of_the_guarantees_made_follows_what_they_control():
+    X, Y = make_multilabel_classification(900, 20, n_classes=4, random_state=0)
+    options = {"strategy": "precision_at_least", "precision": 0.7}
+    for control, sentence in (
+        (None, "Of the guarantees made, at most 10 % are expected to be violated."),
+        (
+            "per_label",
+            "Each label is guaranteed by itself: of the guarantees made, any share may be violated.",
+        ),
+    ):
+        model = ThresholdTuner(BinaryRelevance(), error_control=control, **options).fit(X, Y)
+        assert sentence in guarantee_summary(model)
+    recall = ThresholdTuner(BinaryRelevance(), strategy="recall_at_least").fit(X, Y)
+    assert recall.guarantees_.error_control == "per_label"
+    assert "violated" not in guarantee_summary(recall)
