@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -12,8 +15,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from hyperlabel import AutoMultiLabel, HypergraphRankSVM, RankSVM, load, save
-from hyperlabel._callbacks import FitSteps
+from hyperlabel import AutoMultiLabel, HypergraphRankSVM, MLkNN, RankSVM, load, save
+from hyperlabel._callbacks import FitSteps, report_fit
 
 pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from version 1.9 on")
 
@@ -140,6 +143,20 @@ def test_clones_keep_callbacks_and_model_files_do_not(tmp_path):
     restored = load(tmp_path / "model.hyper")
     assert not hasattr(restored, "_skl_callbacks")
     assert_array_equal(restored.coef_, model.coef_)
+
+
+def test_an_older_scikit_learn_has_no_callbacks(monkeypatch):
+    from hyperlabel import _sklearn_compat
+
+    monkeypatch.setitem(sys.modules, "sklearn.callback", None)  # as if there were none
+    spec = importlib.util.spec_from_file_location("older_compat", _sklearn_compat.__file__)
+    older = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(older)
+    assert not hasattr(older.CallbackSupportMixin, "set_callbacks")
+    model = type("Older", (older.CallbackSupportMixin, MLkNN), {})()
+    with report_fit(model, X, Y) as steps:
+        assert steps.report_epoch is None
+        assert steps.begin("choose C")() is False
 
 
 def test_without_callbacks_nothing_is_reported():

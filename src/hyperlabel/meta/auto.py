@@ -106,6 +106,8 @@ class AutoMultiLabel(CallbackSupportMixin, ConsistentLabels, OutOfFoldProbabilit
 
     y may hold NaN where nobody knows a label: methods that need every label are skipped, and say so.
 
+    scikit-learn's callbacks (its version 1.9) hear of every method and of the last fit: see `set_callbacks`.
+
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
