@@ -207,6 +207,7 @@ def test_private_parts_of_scikit_learn_are_imported_in_one_place():
         'strategy == "global"',
         'strategy == "proportional"',
         'strategy == "top_k"',
+        '"per_label", "global"',
     ],
 )
 def test_facts_of_measures_and_strategies_stand_once(old_list):

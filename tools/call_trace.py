@@ -27,10 +27,10 @@ MOST_TURNS = {
     "BinaryRelevance": 7,
     "HypergraphSpectral": 5,
     "PLST": 14,
-    "ThresholdTuner": 56,
+    "ThresholdTuner": 43,
     "RankSVM": 35,  # six of them to report its steps to callbacks
-    "AutoMultiLabel": 2850,
-    "hyperlabel fit": 194,
+    "AutoMultiLabel": 1150,
+    "hyperlabel fit": 141,
 }
 # Functions that validate y; wrappers should need one call for each fit.
 Y_VALIDATION = {("_validation.py", "check_targets"), ("_known_labels.py", "encode_like")}

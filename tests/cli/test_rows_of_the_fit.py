@@ -37,10 +37,9 @@ def place(tmp_path_factory):
     for method in ("ridge", "mlknn"):
         options = ("--labels", "tags", "--text", "body", "--method", method)
         done("fit", train, *options, "-o", folder / f"{method}.hyper")
-    done(
-        *("fit", train, "--labels", "tags", "--text", "body", "--thresholds", "top_k"),
-        *("-o", folder / "top.hyper"),
-    )
+    for strategy in ("top_k", "label_set_size", "expected_f1"):
+        options = ("--labels", "tags", "--text", "body", "--thresholds", strategy)
+        done("fit", train, *options, "-o", folder / f"{strategy}.hyper")
     return folder
 
 
@@ -48,7 +47,7 @@ def judged(place, data, model="ridge"):
     return json.loads(done("evaluate", place / f"{model}.hyper", place / f"{data}.jsonl", "--json").stdout)
 
 
-@pytest.mark.parametrize("model", ["ridge", "mlknn", "top"])
+@pytest.mark.parametrize("model", ["ridge", "mlknn", "top_k", "label_set_size", "expected_f1"])
 @pytest.mark.parametrize("data", ["train", "shuffled"])
 def test_evaluate_on_the_training_file_states_what_new_rows_will_show(place, model, data):
     own, new = judged(place, data, model), judged(place, "new", model)

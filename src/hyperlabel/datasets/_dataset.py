@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,11 @@ class Dataset:
     missing : sparse indicator of shape (n, k), optional
         Missing labels: entries of Y that are unknown (they are 0 in Y).
 
+    Attributes
+    ----------
+    n_rows, n_features, n_labels : int
+        Their numbers n, d and k.
+
     See Also
     --------
     read_arff : ARFF files.
@@ -106,22 +111,28 @@ class Dataset:
     text: Any = None
     text_columns: Any = None
     missing: Any = None
+    n_rows: int = field(init=False)
+    n_features: int = field(init=False)
+    n_labels: int = field(init=False)
 
     def __post_init__(self) -> None:
-        def put(field: str, value: Any) -> None:
-            object.__setattr__(self, field, value)
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
 
         put("X", _as_features(self.X))
         Y, label_names = _as_indicator(self.Y, self.label_names)
         put("Y", Y)
         if self.Y.shape[0] != self.X.shape[0]:
             raise ValueError(f"X has {self.X.shape[0]} rows but Y has {self.Y.shape[0]}.")
+        for size, value in zip(("n_rows", "n_features"), self.X.shape, strict=True):
+            put(size, int(value))
+        put("n_labels", int(self.Y.shape[1]))
         put("feature_names", _as_names(self.feature_names, self.X.shape[1], "x", "feature"))
         put("label_names", _as_names(label_names, self.Y.shape[1], "label", "label"))
-        for field in ("groups", "time"):
-            value = getattr(self, field)
+        for name in ("groups", "time"):
+            value = getattr(self, name)
             if value is not None:
-                put(field, _as_column(value, self.X.shape[0], field))
+                put(name, _as_column(value, self.X.shape[0], name))
         if self.text is not None:
             put("text", list(self.text))
             if len(self.text) != self.X.shape[0]:
@@ -134,21 +145,6 @@ class Dataset:
             put("missing", sparse.csr_array(self.missing))
             if self.missing.shape != self.Y.shape:
                 raise ValueError(f"missing must have the shape of Y, not {self.missing.shape}.")
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows n."""
-        return int(self.X.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        """Number of features d."""
-        return int(self.X.shape[1])
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels k."""
-        return int(self.Y.shape[1])
 
     def __repr__(self) -> str:
         kind = "sparse" if sparse.issparse(self.X) else "dense"
@@ -291,8 +287,8 @@ def concat(datasets: Iterable[Dataset], *, name: str | None = None) -> Dataset:
                 "only data sets with the same columns can be concatenated."
             )
 
-    def joined(field: str, join: Callable[[list[Any]], Any] = np.concatenate) -> Any:
-        field_values = [getattr(dataset, field) for dataset in datasets]
+    def joined(name: str, join: Callable[[list[Any]], Any] = np.concatenate) -> Any:
+        field_values = [getattr(dataset, name) for dataset in datasets]
         return None if any(field_value is None for field_value in field_values) else join(field_values)
 
     return replace(

@@ -26,6 +26,7 @@ YES = {"1", "1.0", "true", "yes", "y", "t", *_MARKS}
 NO = {"0", "0.0", "false", "no", "n", "f"}
 _YEAR = re.compile(r"[0-9]{4}(-|$)|$")
 UNKNOWN = {*NO_LABEL, "unknown"} - {""}  # of a 0/1 column: nobody knows
+_NUMBERS = 0.9  # share of the cells of a column of numbers that are; the reader then names the others
 _NO_MARKS = {"", "-"}  # beside x marks
 _SPACES = " \u00a0\u202f'’"  # between thousands
 _GROUPING = ",." + _SPACES
@@ -216,6 +217,14 @@ def count_numbers(column_values: Iterable[Any]) -> tuple[int, int]:
         n_numbers += number == number
         n_filled += number == number
     return n_numbers, n_filled
+
+
+def number_form(column: Sequence[Any]) -> Literal["vectors", "numbers"] | None:
+    """Say whether a column holds numbers (an empty one might), or lists of numbers."""
+    if vector_length(column) > 0:
+        return "vectors"
+    n_numbers, n_filled = count_numbers(column)
+    return "numbers" if n_numbers >= _NUMBERS * n_filled else None
 
 
 def warn_of_dropped(file: str, columns: Sequence[str], hint: str = "") -> None:

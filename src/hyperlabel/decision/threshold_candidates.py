@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from hyperlabel.decision.known_entries import is_complete, known_column, known_labels
-from hyperlabel.solvers.arrays import row_blocks
+from hyperlabel.solvers.arrays import BLOCK_BYTES
 
 SORTED_BYTES = 32  # of a score while its column is sorted: value, order, tail, count
 
@@ -84,7 +85,7 @@ def find_candidates(
     grid = _score_grid(scores, columns, n_grid)
     candidate_blocks = [
         _block_candidates(scores, columns, block.start, block.stop, sample_weight, grid)
-        for block in list(row_blocks(k, SORTED_BYTES * n))
+        for block in gen_batches(k, max(1, BLOCK_BYTES // (SORTED_BYTES * max(n, 1))))
     ]
     positives = Y.T @ (np.ones(n) if sample_weight is None else sample_weight)
     return _join_candidates(candidate_blocks, positives, grid)

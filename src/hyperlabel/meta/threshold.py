@@ -195,19 +195,18 @@ class ThresholdTuner(WrappingClassifier):
             return self
         on_new_rows = self._is_prefit() or self._is_split()
         scores, Y, weights, rows = self._out_of_fold_scores(X, y, Y, routed)
-        lacks_probabilities = not hasattr(self.estimator_, "predict_proba")
-        strategy = self._strategy()
-        if lacks_probabilities:
+        if not hasattr(self.estimator_, "predict_proba"):
             self.calibrators_ = Calibrators.fit(scores, Y, weights)
         groups = routed["split"].get("groups")
         groups = None if groups is None else np.asarray(groups)[rows]
-        Z = self._numeric_rows(X, rows) if strategy.needs_rows else None
+        Z = self._numeric_rows(X, rows) if STRATEGIES[self.strategy].needs_rows else None
         data = OutOfFold(scores, Y, weights, Z, self._constant, groups, self.label_names_, on_new_rows)
-        self._fit_strategy(strategy, data)
+        self._fit_strategy(data)
         return self
 
-    def _fit_strategy(self, strategy: Strategy, data: OutOfFold) -> None:
-        """Take over what a strategy fits, and score it on the other folds."""
+    def _fit_strategy(self, data: OutOfFold) -> None:
+        """Take over what the strategy fits, and score it on the other folds."""
+        strategy = self._strategy()
         fitted = strategy.fit(data)
         if strategy.guarantees and self.error_control != "overall":
             guarantees = self._back_off(fitted["guarantees_"])

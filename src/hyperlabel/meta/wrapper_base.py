@@ -301,7 +301,8 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
     # -- prediction -----------------------------------------------------------------------------
 
     def _check_predict(self, X: Any) -> Any:
-        check_is_fitted(self)
+        if not hasattr(self, "estimator_"):  # to ask for tags takes a clone
+            check_is_fitted(self)
         return indexable(X)[0]
 
     def _scores(self, X: Any) -> np.ndarray:

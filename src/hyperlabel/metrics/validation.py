@@ -100,6 +100,8 @@ class Truth:
     @classmethod
     def of_targets(cls, Y: sparse.csr_array, names: list[str] | None = None) -> Truth:
         """Return the truth of a validated indicator: stored NaN is unknown, shares become hard."""
+        if (Y.data == 1.0).all():
+            return cls(Y, None, names)
         known, missing = split_missing(harden(Y))
         return cls(known, None if missing is None else missing.astype(bool), names)
 

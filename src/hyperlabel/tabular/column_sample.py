@@ -44,7 +44,9 @@ def sample_rows(rows: TableRows) -> TableSample:
         delimiter = chunk.delimiter
         chunk_priorities = random.random(len(chunk.places))
         for name in chunk.columns.keys() - filled_columns:
-            if (filled_row := _find_filled_row(chunk.columns[name])) is not None:
+            cells = enumerate(chunk.columns[name])
+            filled_row = next((i for i, cell in cells if cell is not None and cell != ""), None)
+            if filled_row is not None:
                 chunk_priorities[filled_row] = 0.0
                 filled_columns.add(name)
         row_places = np.flatnonzero(chunk_priorities < priority_bound)
@@ -68,7 +70,3 @@ def sample_rows(rows: TableRows) -> TableSample:
             columns = {name: [values[i] for i in row_places] for name, values in columns.items()}
             row_index, priorities = row_index[row_places], priorities[row_places]
     return TableSample(columns, row_index, n_rows, delimiter)
-
-
-def _find_filled_row(column_values: list[Any]) -> int | None:
-    return next((i for i, cell in enumerate(column_values) if cell is not None and cell != ""), None)

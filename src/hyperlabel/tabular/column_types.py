@@ -4,19 +4,19 @@ import itertools
 import re
 import shlex
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from hyperlabel.datasets.label_cells import MARKS, find_separator
-from hyperlabel.datasets.table_columns import NO, YES, count_numbers, vector_length, warn_of_dropped
+from hyperlabel.datasets.readable_columns import readable_columns
+from hyperlabel.datasets.table_columns import NO, YES, number_form, warn_of_dropped
 from hyperlabel.datasets.table_sources import TableRows, read_cells
 from hyperlabel.tabular.column_ranges import expand_ranges, join_names
 from hyperlabel.tabular.column_sample import TableSample, sample_rows
 from hyperlabel.tabular.identifiers import group_candidates, is_identifier
 from hyperlabel.tabular.label_spelling import spelling_variants
 from hyperlabel.tabular.pipeline import UNSPACED
-from hyperlabel.tabular.reading import readable_columns
 from hyperlabel.tabular.wording import closest_name, plural, some_names
 
 _FIRST_ROWS = 300
@@ -26,7 +26,6 @@ _DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*\d,\d+").fullmatch
 _ONE_COLUMN = ("label_column", "group", "time")
 _WORDS = 3.0  # a text column has at least so many words on average
 _CHARACTERS = 4  # of a script without blanks that make a word
-_NUMBERS = 0.9  # share of the cells of a column of numbers that are; the reader then names the others
 
 
 def guess_columns(rows: TableRows, options: dict[str, Any]) -> dict[str, Any]:
@@ -34,7 +33,7 @@ def guess_columns(rows: TableRows, options: dict[str, Any]) -> dict[str, Any]:
     path, sample = str(rows.path), sample_rows(rows)
     options = expand_ranges(options, list(sample.columns))
     columns, reading_facts = readable_columns(sample.cells(path), options)
-    settled = options | reading_facts
+    settled, forms = options | reading_facts, {name: number_form(values) for name, values in columns.items()}
     label_columns = _check_label_columns(rows, columns, settled)
     settled["chosen"] = settled.get("features")
     if len(label_columns) == 1 and not _all_zero_one(columns[label_columns[0]]):
@@ -47,15 +46,20 @@ def guess_columns(rows: TableRows, options: dict[str, Any]) -> dict[str, Any]:
     unassigned = _drop_columns(columns, assigned)
     ids = identifiers(sample, unassigned, _spell_row_labels(columns, settled))
     settled["kinds"] = dict.fromkeys(sample.columns, "objects")
-    settled["kinds"] |= {name: "identifier" if name in ids else kind_of(columns[name]) for name in columns}
+    settled["kinds"] |= {
+        name: "identifier" if name in ids else kind_of(values, forms[name])
+        for name, values in columns.items()
+    }
     settled["group_candidates"] = group_candidates(unassigned, ids)
     if settled.get("text") is None and not settled.get("features"):
         settled["text"] = (
-            _find_text_columns(_drop_columns(unassigned, ids), has_vectors=bool(settled.get("vectors")))
+            _find_text_columns(
+                _drop_columns(unassigned, ids), forms, has_vectors=bool(settled.get("vectors"))
+            )
             or None
         )
     unassigned = _drop_columns(unassigned, settled.get("text") or [])
-    category_columns = _find_category_columns(path, columns, unassigned, ids, settled)
+    category_columns = _find_category_columns(path, unassigned, forms, ids, settled)
     text_columns = settled.get("text") or []  # words of several columns keep the column they come from
     settled["text_columns"] = [*(text_columns if len(text_columns) > 1 else []), *category_columns] or None
     return settled
@@ -78,22 +82,21 @@ def identifiers(sample: TableSample, columns: dict[str, list[Any]], labels: list
 
 def _find_category_columns(
     path: str,
-    columns: dict[str, list[Any]],
     unassigned: dict[str, list[Any]],
+    forms: Mapping[str, str | None],
     ids: list[str],
     settled: dict[str, Any],
 ) -> list[str]:
     """Return the columns of categories, without identifiers; set the columns of numbers in `settled`."""
     if (chosen_features := settled.get("features")) is not None:
-        category_columns = [
-            name for name in chosen_features if name in columns and not _is_numeric(columns[name])
-        ]
+        category_columns = [name for name in chosen_features if name in forms and forms[name] is None]
         settled["features"] = [name for name in chosen_features if name not in category_columns]
         return category_columns
     unassigned = _drop_columns(unassigned, ids)
-    category_columns = [name for name, values in unassigned.items() if _is_category(values)]
-    settled["features"] = [name for name, values in unassigned.items() if _is_numeric(values)]
-    _warn_of_unused(path, _drop_columns(unassigned, [*category_columns, *settled["features"]]))
+    category_columns = [name for name, values in unassigned.items() if _is_category(values, forms[name])]
+    settled["features"] = [name for name in unassigned if forms[name]]
+    if unused_columns := _drop_columns(unassigned, [*category_columns, *settled["features"]]):
+        _warn_of_unused(path, unused_columns)
     if ids:
         id_names = some_names([repr(name) for name in ids], max_names=8)
         they_tell = "it tells" if len(ids) == 1 else "they tell"
@@ -154,7 +157,7 @@ def _check_label_columns(
 
 def _lists_labels(column_values: list[Any]) -> bool:
     if (
-        _is_numeric(column_values)
+        number_form(column_values)
         or _has_decimal_commas(column_values)
         or _average_words(column_values) >= 2 * _WORDS
     ):
@@ -180,14 +183,16 @@ def _propose_labels(columns: dict[str, list[Any]]) -> str:
     )
 
 
-def _find_text_columns(columns: dict[str, list[Any]], has_vectors: bool) -> list[str]:
+def _find_text_columns(
+    columns: dict[str, list[Any]], forms: Mapping[str, str | None], has_vectors: bool
+) -> list[str]:
     """Return the columns of several words to a cell; with no other inputs, the one of most words."""
-    mean_words = {name: _average_words(values) for name, values in columns.items() if not _is_numeric(values)}
+    mean_words = {name: _average_words(values) for name, values in columns.items() if not forms[name]}
     text_columns = [name for name in mean_words if mean_words[name] >= _WORDS]
     has_other_inputs = (
         has_vectors
         or len(mean_words) < len(columns)
-        or any(_is_category(columns[name]) for name in mean_words)
+        or any(_is_category(columns[name], forms[name]) for name in mean_words)
     )
     return (
         text_columns
@@ -284,36 +289,27 @@ def _has_lists(column_values: list[Any]) -> bool:
     return any(isinstance(cell, list | tuple | dict) for cell in column_values)
 
 
-def _is_numeric(column_values: list[Any]) -> bool:
-    """Say whether a column holds numbers (an empty one might), or lists of numbers."""
-    if vector_length(column_values) > 0:
-        return True
-    n_numbers, n_filled = count_numbers(column_values)
-    return n_numbers >= _NUMBERS * n_filled
-
-
-def _is_category(column_values: list[Any]) -> bool:
+def _is_category(column_values: list[Any], form: str | None) -> bool:
     """Say whether a column holds single words that come back: at most half as many as cells."""
     filled_cells = _read_filled_cells(column_values)
-    is_short = _average_words(column_values) < 2
     return (
-        is_short
-        and not _is_numeric(column_values)
+        form is None
+        and _average_words(column_values) < 2
         and not _has_lists(column_values)
         and 2 * len(set(filled_cells)) <= len(filled_cells)
     )
 
 
-def kind_of(column_values: list[Any]) -> str:
+def kind_of(column_values: list[Any], form: str | None) -> str:
     """Name what a column that is no identifier looks like, in one word or two."""
     if not _read_filled_cells(column_values):
         return "empty"
     if _all_zero_one(column_values):
         return "0/1"
-    if any(isinstance(cell, list | tuple) for cell in column_values) and not _is_numeric(column_values):
+    if any(isinstance(cell, list | tuple) for cell in column_values) and form is None:
         return "list"
-    if _is_numeric(column_values):
-        return "vectors" if vector_length(column_values) else "numbers"
+    if form is not None:
+        return form
     if _average_words(column_values) >= _WORDS:
         return "text"
-    return "categories" if _is_category(column_values) else "words"
+    return "categories" if _is_category(column_values, form) else "words"

@@ -181,7 +181,7 @@ def sample_shape(dataset: Any, columns: Any, choices: Choices) -> FitShape:
 
     Words are counted in half of it and in all of it: their number grows as a power of the texts.
     """
-    n, d, k = len(dataset), dataset.n_features, len(columns.label_names)
+    n, d, k = dataset.n_rows, dataset.n_features, len(columns.label_names)
     if not columns.text_columns:
         return FitShape(n, d, k, int(dataset.X.nnz) if sparse.issparse(dataset.X) else None)
     n_nonzeros = n * (d + len(columns.categories))

@@ -82,7 +82,7 @@ def add_labels(dataset: Any, columns: Any, choices: Any) -> Any:
     new_names = list(dict.fromkeys(name for name in names if name not in set(own_names)))
     if dataset.missing is not None and dataset.missing.nnz:
         raise ValueError("Where entries are unknown names cannot help yet: leave out --label-text.")
-    blank = sparse.csr_array((len(dataset), len(new_names)), dtype=dataset.Y.dtype)
+    blank = sparse.csr_array((dataset.n_rows, len(new_names)), dtype=dataset.Y.dtype)
     Y = sparse.csr_array(sparse.hstack([dataset.Y, blank], format="csr"))
     label_names = [*own_names, *new_names]
     if label_text.parents:

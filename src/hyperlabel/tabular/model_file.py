@@ -94,7 +94,7 @@ class ModelColumns:
         word_columns = self.cells(data)
         if self.text_only:
             return word_columns[0]
-        rows = np.empty((len(data), len(self.text_columns) + self.n_features), dtype=object)
+        rows = np.empty((data.n_rows, len(self.text_columns) + self.n_features), dtype=object)
         for j, column in enumerate(word_columns):
             rows[:, j] = column
         if self.n_features:

@@ -109,7 +109,9 @@ def need_model(path: str) -> None:
 def need_data(*paths: str | None) -> None:
     """Refuse data files that are not there; ``-`` is stdin, ``debtags`` the embedded data."""
     for path in paths:
-        if path not in (None, "-", "debtags") and not table_address(path)[0].exists():
+        if path in (None, "-", "debtags") or Path(path).exists():
+            continue
+        if not table_address(path)[0].exists():
             raise FileNotFoundError(f"There is no file {path}: check the path (embedded data: debtags).")
 
 

@@ -1,15 +1,15 @@
 """Read a file of labelled rows by the types of its columns."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from hyperlabel.tabular.table_io import is_table, need_data
+from hyperlabel.tabular.table_io import need_data
 from hyperlabel.tabular.wording import plural
 
-_SETTLED_ELSEWHERE = ("normalise_labels", "chosen", "kinds", "group_candidates", "shared_labels")
+_SETTLED_ELSEWHERE = ("format", "normalise_labels", "chosen", "kinds", "group_candidates", "shared_labels")
 
 
 def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -18,7 +18,7 @@ def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     What the user left open about a table is guessed from it: the types of its columns, the separator of its
     labels, and the column that perhaps names groups (``shared_labels``).
     """
-    from hyperlabel.datasets import read_data
+    from hyperlabel.datasets.formats import format_of
     from hyperlabel.datasets.table import TablePlan
     from hyperlabel.datasets.table_sources import TableRows
     from hyperlabel.tabular.identifiers import take_out_candidates
@@ -26,15 +26,19 @@ def read_file(path: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     from hyperlabel.tabular.table_io import add_vectors, vectors_of
 
     need_data(path)
-    rows = TableRows(path) if is_table(path) else None
+    file_format = format_of(path)
+    rows = TableRows(path) if file_format.is_table else None
     options = options if rows is None else settle_columns(rows, options)
-    reader_arguments = reader_options(path, options)
+    options = options | {"format": file_format.name if rows is None else "table"}
+    reader_arguments = reader_options(path, options, file_format)
     (vector_file,) = vectors_of([path], options.get("vectors"))
     group_columns = [name for name in options.get("group_candidates") or () if not options.get("group")]
     if group_columns:
         text_columns = [*reader_arguments.get("text_columns", ()), *group_columns]
         reader_arguments["text_columns"] = [*dict.fromkeys(text_columns)]
     if rows is None:
+        from hyperlabel.datasets import read_data
+
         dataset = read_data(path, **reader_arguments)
         return (join_variants(dataset) if options.get("normalise_labels") else dataset), options
     table_plan = TablePlan(path, **reader_arguments)
@@ -76,17 +80,19 @@ def settle_columns(rows: Any, options: dict[str, Any]) -> dict[str, Any]:
     from hyperlabel.tabular.column_types import guess_columns
 
     settled_options = guess_columns(rows, options)
-    if settled_options.get("features") is not None:  # else the reader chooses, and warns
+    if (
+        settled_options["objects"] and settled_options.get("features") is not None
+    ):  # else the reader chooses, and warns
         warn_of_objects(Path(rows.path).name, settled_options["objects"])
     return settled_options
 
 
-def reader_options(path: str, options: dict[str, Any]) -> dict[str, Any]:
+def reader_options(path: str, options: dict[str, Any], file_format: Any = None) -> dict[str, Any]:
     """Turn options as typed into those of the reader of the file's format."""
     from hyperlabel.datasets.formats import format_of
-    from hyperlabel.tabular.reading import FACTS
+    from hyperlabel.datasets.readable_columns import FACTS
 
-    file_format = format_of(path)
+    file_format = file_format or format_of(path)
     reader_arguments = {key: value for key, value in options.items() if value not in (None, ())}
     for settled_elsewhere in (*_SETTLED_ELSEWHERE, *FACTS):
         reader_arguments.pop(settled_elsewhere, None)
@@ -154,17 +160,16 @@ def read_training(
     >>> columns.text, columns.numbers, dataset.label_sets()
     (['text'], ['size'], [['a', 'b'], ['a', 'b'], ['a']])
     """
-    from hyperlabel.datasets import data_format
     from hyperlabel.tabular.column_types import warn_of_labels
     from hyperlabel.tabular.model_file import ModelColumns
 
-    file_format = data_format(path)
     reading |= {"labels": _list_names(labels), "text": _list_names(text), "features": _list_names(features)}
     # an empty name of a group lets each row be its own
     dataset, reading = read_file(path, reading | {"group": group or None})
+    file_format = reading["format"]
     if file_format == "npz":
         dataset = _select_inputs(dataset, path, reading)
-    if not len(dataset):
+    if not dataset.n_rows:
         raise ValueError(f"{path} has no rows.")
     if reading.get("label_column"):
         warn_of_labels(dataset, reading)
@@ -202,12 +207,25 @@ def _list_names(names: Sequence[str] | str | None) -> list[str] | None:
 
 def _need_inputs(data: str, text_columns: list[str], dataset: Any, reading: dict[str, Any]) -> None:
     """Refuse a table that leaves nothing to learn from, or little beside numbers that could not be read."""
-    from hyperlabel.tabular.reading import need_numbers
-
     input_columns = [*text_columns, *(reading.get("features") or ()), *(reading.get("vectors") or ())]
-    need_numbers(data, reading["decimal_commas"], input_columns)
+    _need_numbers(data, reading["decimal_commas"], input_columns)
     if not (text_columns or dataset.n_features):
         raise ValueError(f"{data} has neither text nor numbers to learn from: say --text or --features.")
+
+
+def _need_numbers(path: str, unread: Sequence[str], used: Iterable[str]) -> None:
+    """Refuse to learn from what is left where most columns hold numbers that could not be read."""
+    used_columns = list(used)
+    if len(unread) <= len(used_columns):
+        return
+    unread_names = ", ".join(map(repr, unread[:5])) + (", …" if len(unread) > 5 else "")
+    used_phrase = f", which leaves {', '.join(map(repr, used_columns))}" if used_columns else ""
+    verb = "holds" if len(unread) == 1 else "hold"
+    raise ValueError(
+        f"{plural(len(unread), 'column')} of {Path(path).name} {verb} numbers with a comma "
+        f"({unread_names}){used_phrase}: say --decimal , to read it as the decimal mark, or --decimal . to "
+        "leave them out."
+    )
 
 
 def _propose_group(group: str | None, shared_labels: Any) -> None:
@@ -223,7 +241,7 @@ def _select_inputs(dataset: Any, data: str, options: dict[str, Any]) -> Any:
     if options.get("text") == []:
         dataset = replace(dataset, text=None, text_columns=None)
     if options.get("features") == []:
-        dataset = replace(dataset, X=np.zeros((len(dataset), 0)), feature_names=[])
+        dataset = replace(dataset, X=np.zeros((dataset.n_rows, 0)), feature_names=[])
     if (
         dataset.n_features
         and sparse.issparse(dataset.X)

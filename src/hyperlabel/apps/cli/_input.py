@@ -71,6 +71,35 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 READING = tuple(_OPTIONS)
 
 
+class StrategyType(click.ParamType):
+    """A strategy of thresholds without a guarantee, or a word of the command's own.
+
+    Looked up when a command runs or shows its help: they take time to import.
+    """
+
+    name = "strategy"
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def choice(self) -> click.Choice:
+        """Return all there are to choose from."""
+        from hyperlabel.decision.strategies import STRATEGIES
+
+        names = [name for name, strategy in STRATEGIES.items() if not strategy.guarantees]
+        return click.Choice([*names, *self.words])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        is_default = param is not None and value == param.default
+        return value if is_default or value in self.words else self.choice().convert(value, param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        return self.choice().get_metavar(param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Any:
+        return self.choice().shell_complete(ctx, param, incomplete)
+
+
 MODEL_FILE = (".hyper",)
 PAGE = (".html", ".htm")
 

@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from hyperlabel._files import write_text
-from hyperlabel.apps.cli._input import PAGE, READING, as_names, check_target, input_options, output_option
+from hyperlabel.apps.cli._input import (
+    PAGE,
+    READING,
+    StrategyType,
+    as_names,
+    check_target,
+    input_options,
+    output_option,
+)
 from hyperlabel.apps.cli._methods import METHODS, need_methods, print_methods
 from hyperlabel.apps.cli._output import print_json, print_table, tell
 from hyperlabel.apps.cli._progress import cell_progress, show_step
@@ -36,8 +44,7 @@ _SHORT = {
 @click.option("--folds", default=5, show_default=True, help="Folds, or splits in time.")
 @click.option("--repeats", default=2, show_default=True, help="Times the folds are dealt anew.")
 @click.option("--tune/--no-tune", default=True, show_default=True, help="Search each method's grid inside.")
-@click.option("--thresholds", type=click.Choice(["auto", "none", "per_label", "global", "label_set_size"]),
-              default="auto", show_default=True,
+@click.option("--thresholds", type=StrategyType("auto", "none"), default="auto", show_default=True,
               help="Thresholds tuned inside each training part; auto: per label for f1_….")  # fmt: skip
 @click.option("--rope", default=0.01, show_default=True, help="Differences up to this do not matter.")
 @click.option("--curves/--no-curves", default=True, show_default=True, help="Learning curves and paths.")

@@ -158,7 +158,7 @@ def _predict_rows(file: Any, dataset: Any, Y: Any, scoring_mode: str) -> tuple[A
 
     row_groups = keep_together(dataset, file.columns)[0].groups  # as the fit did
     page_scores = score_page_rows(file.model, model_inputs, Y, scoring_mode, groups=row_groups)
-    return out_of_fold_sets(file.model, page_scores), page_scores.scores
+    return out_of_fold_sets(file.model, model_inputs, page_scores), page_scores.scores
 
 
 def _print_measures(measures: dict[str, Any], worst_labels: list[dict[str, Any]]) -> None:

@@ -11,6 +11,7 @@ from hyperlabel.apps.cli._config import config_option
 from hyperlabel.apps.cli._input import (
     MODEL_FILE,
     READING,
+    StrategyType,
     check_target,
     input_options,
     output_option,
@@ -46,7 +47,7 @@ from hyperlabel.tabular.wording import plural, some_names
 @click.option("--scoring", default="f1_macro", show_default=True, help="What thresholds (and auto) maximise.")
 @click.option(
     "--thresholds",
-    type=click.Choice(["per_label", "global", "top_k", "proportional", "none"]),
+    type=StrategyType("none"),
     default="per_label",
     show_default=True,
     help="How scores become label sets.",
@@ -117,14 +118,14 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     need_methods([method])
     _refuse_unused_options(method, options)
     options["alpha"] = _parse_numbers(options["alpha"])
-    asked = choose_pipeline(method, **options)
     reading_options = {option_name: options.pop(option_name) for option_name in READING}
     with show_step(f"reading {data}"), open_data_as_path(data) as data_path:
+        asked = choose_pipeline(method, **options)
         dataset, columns = read_training(data_path, **reading_options, advise=True)
         dataset, left_out = drop_rare_labels(dataset, min_rows)
         dataset = add_labels(dataset, columns, asked)
     columns = replace(
-        columns, label_names=list(dataset.label_names), left_out=left_out, method=method, rows=len(dataset)
+        columns, label_names=list(dataset.label_names), left_out=left_out, method=method, rows=dataset.n_rows
     )
     if not columns.text:
         refuse_options("There is no column of text", "words", "ngrams", "label_names")
@@ -142,7 +143,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
             fit_plan = _plan_fit(dataset, columns, choices)
         _show_plan(fit_plan, as_json)
         return
-    with show_step(f"fitting {method} on {plural(len(dataset), 'row')}"):
+    with show_step(f"fitting {method} on {plural(dataset.n_rows, 'row')}"):
         model_file = fit_model_file(dataset, columns, choices, output)
     with show_step(f"writing {output}"):
         save_model(model_file)
@@ -183,7 +184,7 @@ def describe_input(dataset: Any, columns: Any) -> str:
     """Say what is learned from: rows, labels, and which columns are what."""
     from hyperlabel.tabular.column_types import describe_label_column
 
-    clauses = [f"{plural(len(dataset), 'row')}, {plural(dataset.n_labels, 'label')}"]
+    clauses = [f"{plural(dataset.n_rows, 'row')}, {plural(dataset.n_labels, 'label')}"]
     if columns.label_column:
         clauses.append(describe_label_column(columns.label_column, columns.label_separator))
     if columns.text:

@@ -192,8 +192,13 @@ def honest_sets(judged: PageScores) -> np.ndarray:
     """Return label sets by thresholds chosen on other rows: chosen again for each fifth where needed."""
     if judged.strategy is None:
         return decide(judged.scores, judged.thresholds)
-    folds = make_folds(5, judged.Y, at_most_rows=True, shuffle=True, random_state=0)
-    return cross_decide(judged.strategy, OutOfFold(judged.scores, judged.Y), folds)
+    return decide_by_folds(judged.strategy, OutOfFold(judged.scores, judged.Y))
+
+
+def decide_by_folds(strategy: Strategy, data: OutOfFold) -> np.ndarray:
+    """Return the label sets of each fifth of the rows, by a rule fitted on the others."""
+    folds = make_folds(5, data.Y, at_most_rows=True, shuffle=True, random_state=0)
+    return cross_decide(strategy, data, folds)
 
 
 def calibration_errors(judged: PageScores, p: np.ndarray) -> list[float]:

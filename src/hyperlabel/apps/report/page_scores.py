@@ -8,8 +8,8 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from hyperlabel._base import score_rows
-from hyperlabel.apps.report.model_numbers import PageScores, honest_sets
-from hyperlabel.decision.strategies import PerLabel, ThresholdStrategy, make_strategy
+from hyperlabel.apps.report.model_numbers import PageScores, decide_by_folds, honest_sets
+from hyperlabel.decision.strategies import OutOfFold, PerLabel, ThresholdStrategy, make_strategy
 from hyperlabel.meta import ThresholdTuner
 from hyperlabel.meta.wrapper_base import has_closed_form_cv
 from hyperlabel.model_selection import out_of_fold_scores
@@ -37,12 +37,17 @@ def score_page_rows(
     )
 
 
-def out_of_fold_sets(model: Pipeline, judged: PageScores) -> np.ndarray:
-    """Return the label sets of rows scored out of fold, by the model's own rule."""
-    if judged.rule:  # it decides otherwise than by thresholds: by the number of labels, say
-        label_sets: np.ndarray = model[-1]._sets(None, slice(None), judged.scores)
-        return label_sets
-    return honest_sets(judged)
+def out_of_fold_sets(model: Pipeline, rows: Any, judged: PageScores) -> np.ndarray:
+    """Return the label sets of rows scored out of fold, by the model's own rule fitted on other rows."""
+    if not judged.rule:
+        return honest_sets(judged)
+    tuner = model[-1]  # decides otherwise than by thresholds: by the number of labels, say
+    strategy = make_strategy(tuner.strategy, tuner.get_params(deep=False))
+    X = model[:-1].transform(rows) if strategy.needs_rows else None
+    label_sets: np.ndarray = tuner._raise(
+        decide_by_folds(strategy, OutOfFold(judged.scores, judged.Y, X=X, constant=tuner._constant))
+    )
+    return label_sets
 
 
 def has_closed_form_scores(model: Pipeline) -> bool:

@@ -1,7 +1,5 @@
 """The first rows of a table as the reader will take them: objects opened, decimal commas read."""
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from hyperlabel.datasets.objects import head_of, names_inside
@@ -13,7 +11,6 @@ from hyperlabel.datasets.table_columns import (
     reads_commas,
 )
 from hyperlabel.datasets.table_sources import Cells
-from hyperlabel.tabular.wording import plural
 
 # keys that `readable_columns` adds to the options of the reader
 FACTS = ("objects", "decimal_commas")
@@ -62,21 +59,6 @@ def _read_numbers(
 def _lacks_labels(table_cells: Cells, options: dict[str, Any]) -> bool:
     labels, column = options.get("labels"), options.get("label_column")
     return (labels is None and column is None) or not set(labels or ()) <= set(table_cells.columns)
-
-
-def need_numbers(path: str, unread: Sequence[str], used: Iterable[str]) -> None:
-    """Refuse to learn from what is left where most columns hold numbers that could not be read."""
-    used_columns = list(used)
-    if len(unread) <= len(used_columns):
-        return
-    unread_names = ", ".join(map(repr, unread[:5])) + (", …" if len(unread) > 5 else "")
-    used_phrase = f", which leaves {', '.join(map(repr, used_columns))}" if used_columns else ""
-    verb = "holds" if len(unread) == 1 else "hold"
-    raise ValueError(
-        f"{plural(len(unread), 'column')} of {Path(path).name} {verb} numbers with a comma "
-        f"({unread_names}){used_phrase}: say --decimal , to read it as the decimal mark, or --decimal . to "
-        "leave them out."
-    )
 
 
 def _list_named_columns(options: dict[str, Any]) -> list[str]:
