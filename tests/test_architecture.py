@@ -207,7 +207,8 @@ def test_private_parts_of_scikit_learn_are_imported_in_one_place():
         'strategy == "global"',
         'strategy == "proportional"',
         'strategy == "top_k"',
-        '"per_label", "global"',
+        '"global", "top_k"',
+        '"global", "label_set_size"',
     ],
 )
 def test_facts_of_measures_and_strategies_stand_once(old_list):
