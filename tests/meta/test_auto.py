@@ -368,11 +368,17 @@ def test_blends_take_what_complements_the_best_before_its_twin():
     layout = TargetLayout("multilabel", np.arange(6), np.arange(6).astype(str), np.dtype(int))
     splits = list(KFold(3).split(Y))
     task = Task(np.zeros((600, 1)), sparse.csr_array(Y.astype(float)), layout, splits, None, None, 0)
-    selector = Selector(task, get_scorer("label_ranking_average_precision"), "f1_macro", ranks=True)
+    selector = Selector(task, get_scorer("f1_micro"), "f1_micro")
     candidate_scores = [selector.one(i, t) for i, t in enumerate(candidate_runs)]
     assert selector.leaders(candidate_runs, candidate_scores) == [0, 1, 2]
     names = [j.name for j in selector.blends(candidate_runs, candidate_scores, np.inf)]
     assert names[0] == "blend of best, other"
+
+    selector = Selector(task, get_scorer("label_ranking_average_precision"), "f1_macro", ranks=True)
+    candidate_scores = [selector.one(i, t) for i, t in enumerate(candidate_runs)]
+    stacked = next(j for j in selector.blends(candidate_runs, candidate_scores, np.inf) if j.stacked)
+    weights = dict(zip(stacked.members, stacked.weights, strict=True))
+    assert weights.get(1, 0.0) < 0.1 < weights[2] < weights[0]  # a ranking stacks them: the twin adds little
 
 
 @pytest.fixture
@@ -410,12 +416,30 @@ def test_only_what_is_better_by_a_spread_is_chosen_over_landmarks_and_trees(four
     candidate_runs, selector = four
     values = np.full(len(gains), 0.5)
     trusted = CandidateScore("trusted", (1, 2), "global", values, 1.0, (0.5, 0.5))
-    uneven = CandidateScore("uneven", (1, 2), "global", values + 0.01, 1.0, (0.3, 0.7))
+    other_pair = CandidateScore("other pair", (0, 2), "global", values + 0.01, 1.0, (0.5, 0.5))
     lucky = CandidateScore("lucky", (0,), "global", values + gains, 1.0)
-    found = selector.ordered(candidate_runs, [trusted, uneven, lucky])
+    found = selector.ordered(candidate_runs, [trusted, other_pair, lucky])
     assert found[0].name == chosen
-    assert [j.name for j in found if j is not trusted] == ["lucky", "uneven"]
-    assert selector.ordered(candidate_runs, [uneven, lucky])[0] is lucky
+    assert [j.name for j in found if j is not trusted] == ["lucky", "other pair"]
+    assert selector.ordered(candidate_runs, [other_pair, lucky])[0] is lucky
+
+
+def test_rankings_trust_the_stacked_blend_of_log_odds(four):
+    candidate_runs, selector = four
+    values = np.full(5, 0.5)
+    trusted = CandidateScore("trusted", (1, 2), "global", values + 0.01, 1.0, (0.5, 0.5))
+    stacked = CandidateScore("stacked", (0, 1), "global", values, 1.0, (0.3, 0.7), stacked=True)
+    lucky = CandidateScore("lucky", (0,), "global", values + np.array([0.2, -0.1, 0.1, 0.0, 0.1]), 1.0)
+    assert selector.ordered(candidate_runs, [trusted, stacked, lucky])[0] is stacked
+    sure = replace(lucky, values=values + 0.2)
+    assert selector.ordered(candidate_runs, [trusted, stacked, sure])[0] is sure
+    members = [candidate_runs[0], candidate_runs[1]]
+    scores = [run.scores for run in members]
+    calibrated = [MemberCalibrator.fit(s, selector.task.Y).log_odds(s) for s in scores]
+    expected = 0.3 * calibrated[0] + 0.7 * calibrated[1]
+    assert_allclose(selector.blend(stacked, members)(scores), expected, atol=1e-10)
+    label_sets = Selector(selector.task, get_scorer("f1_micro"), "f1_micro")
+    assert label_sets.ordered(candidate_runs, [trusted, stacked])[0] is trusted
 
 
 @pytest.mark.parametrize(

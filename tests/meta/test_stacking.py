@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import expit, log_expit
 
-from hyperlabel.meta.stacking import EQUAL_ROWS, stack_weights
+from hyperlabel.meta.stacking import PRIOR_ROWS, stack_weights
 
 
 def draw(seed=0, n=150, noise=(1.0, 1.5, 4.0)):
@@ -24,43 +24,47 @@ def log_loss_of(weights, members, Y):
     return -np.where(Y > 0, log_expit(blended), log_expit(-blended)).sum()
 
 
-@pytest.mark.parametrize("equal_rows", [0.0, EQUAL_ROWS, 300.0])
-def test_no_point_of_a_grid_is_better(equal_rows):
+@pytest.mark.parametrize("prior_rows", [0.0, PRIOR_ROWS, 300.0])
+def test_no_point_of_a_grid_is_better(prior_rows):
     members, Y = draw()
+    prior = np.array([0.0, 0.5, 0.5])
 
     def objective(weights):
-        return log_loss_of(weights, members, Y) + equal_rows * np.square(weights - 1 / 3).sum()
+        return log_loss_of(weights, members, Y) + prior_rows * np.square(weights - prior).sum()
 
-    weights = stack_weights(members, sparse.csr_array(Y), equal_rows=equal_rows)
+    weights = stack_weights(members, sparse.csr_array(Y), prior, prior_rows=prior_rows)
     grid = [(a, b, 1 - a - b) for a, b in product(np.linspace(0, 1, 51), repeat=2) if a + b <= 1]
     assert_allclose(weights.sum(), 1.0)
     assert (weights >= 0).all()
     assert objective(weights) <= min(objective(np.array(point)) for point in grid) + 0.01
-    assert objective(weights) < objective(np.full(3, 1 / 3)) - 0.1
+    assert objective(weights) < objective(prior) - 0.1
 
 
-def test_few_samples_stay_near_equal_and_many_do_not():
+EQUAL = np.full(3, 1 / 3)
+
+
+def test_few_samples_stay_near_the_prior_and_many_do_not():
     members, Y = draw(n=1000)
-    few = stack_weights([member[:5] for member in members], sparse.csr_array(Y[:5]))
-    many = stack_weights(members, sparse.csr_array(Y))
+    few = stack_weights([member[:5] for member in members], sparse.csr_array(Y[:5]), EQUAL)
+    many = stack_weights(members, sparse.csr_array(Y), EQUAL)
     assert abs(few - 1 / 3).max() < 0.25 < abs(many - 1 / 3).max()
     assert many[2] < 0.05 < many[1] < many[0]
-    assert_allclose(stack_weights(members, sparse.csr_array(Y), equal_rows=1e9), 1 / 3, atol=1e-3)
-    assert_allclose(stack_weights(members[:1], sparse.csr_array(Y)), [1.0])
+    assert_allclose(stack_weights(members, sparse.csr_array(Y), EQUAL, prior_rows=1e9), 1 / 3, atol=1e-3)
+    assert_allclose(stack_weights(members[:1], sparse.csr_array(Y), EQUAL[:1]), [1.0])
 
 
 def test_entries_that_nobody_knows_have_no_part():
     members, Y = draw()
     Y[100:] = np.nan
-    known = stack_weights([member[:100] for member in members], sparse.csr_array(Y[:100]))
-    assert_allclose(stack_weights(members, sparse.csr_array(Y)), known, atol=1e-4)
+    known = stack_weights([member[:100] for member in members], sparse.csr_array(Y[:100]), EQUAL)
+    assert_allclose(stack_weights(members, sparse.csr_array(Y), EQUAL), known, atol=1e-4)
 
 
 def test_on_new_samples_it_is_no_worse_than_its_best_member():
     gains = []
     for seed in range(12):
         members, Y = draw(seed, n=400)
-        weights = stack_weights([member[:200] for member in members], sparse.csr_array(Y[:200]))
+        weights = stack_weights([member[:200] for member in members], sparse.csr_array(Y[:200]), EQUAL)
         fresh = [member[200:] for member in members], Y[200:]
         best_alone = min(log_loss_of(one, *fresh) for one in np.eye(3))
         gains.append((best_alone - log_loss_of(weights, *fresh)) / 200)

@@ -6,7 +6,8 @@
    never see the rows they are judged on.
 4. The best few are also blended (`meta.candidate_selection`); calibration and weights are refitted likewise.
 5. The equal blend of landmarks and trees wins unless another is better by more than one standard deviation
-   over the folds; for macro-F1 of sparse rows the ridge does, unless another gains more than its noise.
+   over the folds; for macro-F1 of sparse rows the ridge does, unless another gains more than its noise; for
+   rankings a stacked blend of the best few does.
 6. The winner is fitted on all rows, with thresholds from all out-of-fold scores.
 """
 
@@ -65,7 +66,7 @@ class AutoMultiLabel(CallbackSupportMixin, ConsistentLabels, OutOfFoldProbabilit
         ``linear-svm``, ``rank-svm``, ``logistic`` and ``chain-ensemble``; None is all.
     blend : bool, default=True
         Whether to try means of the best candidates' calibrated scores as well, with equal weights and with
-        weights learned for `scoring`.
+        weights of least log-loss.
     label_tree : LabelTree or mapping of labels to parents, default=None
         Labels that lie under labels. Ancestors are added to the training labels, no score is above that of an
         ancestor, and no label is predicted without its ancestors.

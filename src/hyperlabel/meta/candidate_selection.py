@@ -14,9 +14,11 @@ than one standard deviation over the folds: the best of twenty on a few hundred 
 labels. There the ridge is trusted, unless another candidate gains more than one standard error over the
 folds. A blend is dropped if it is worse than its best member by more than one standard deviation.
 
-Weights are equal, or stacked: those of least log-loss out of fold, drawn to equal ones (`meta.stacking`).
-Stacked ones are offered where they gain more than one standard error over the folds. Members are chosen by
-what they add to the trusted ones, or to the best candidate where not all trusted ones were tried.
+Weights are equal, or stacked: those of least log-loss out of fold, drawn to equal weights of the trusted
+(`meta.stacking`). Ranking measures trust a stacked blend of the best candidates and of the trusted before the
+equal one (`benchmarks.quality_rules`). Label sets take it where it gains more than one standard error over the
+folds; their blends take members by what they add to the trusted ones, or to the best candidate where not all
+trusted ones were tried.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from hyperlabel.metrics.scorers import score_known
 RULES = ("per_label", "global")  # strategies with thresholds
 WEIGHT_ROWS = 1500  # at most, that weights are learned on
 LEAST_ROWS = 20  # with fewer, weights stay equal
-BLENDED = 4  # candidates at most
+BLENDED, STACKED = 4, 6  # candidates at most, for label sets and for rankings
 TRUSTED, OF_WORDS = ("kernel-ridge", "forest"), ("ridge",)  # the second for macro-F1 of sparse rows
 
 
@@ -51,6 +53,7 @@ class CandidateScore:
     values: np.ndarray
     seconds: float
     weights: tuple[float, ...] = (1.0,)
+    stacked: bool = False  # its weights are learned, and average log-odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,11 +209,11 @@ class Selector:
         best_equal_blend = max(blend_scores[: len(blend_specs) - 1], key=_mean_value)
         best_candidate = max(candidate_scores, key=_mean_value)
         blend_scores = [score for score in blend_scores if _within_one_std(score, best_candidate)]
-        # Learned weights can overfit the folds, equal ones cannot: their gain must exceed its standard error.
+        # For label sets stacked weights can overfit the folds, equal ones cannot: the gain must exceed its noise.
         return [
             score
             for score in blend_scores
-            if len(set(score.weights)) == 1 or _exceeds_noise(score.values - best_equal_blend.values)
+            if self.ranks or not score.stacked or _exceeds_noise(score.values - best_equal_blend.values)
         ]
 
     def _choose_members(
@@ -221,13 +224,14 @@ class Selector:
         trusted_members = [i for i in members if candidate_runs[i].name in self.trusted]
         first = trusted_members if len(trusted_members) == len(self.trusted) else members[:1]
         members = first + [i for i in members if i not in first]
-        while len(members) > 1 and self.needs(candidate_runs, members[:BLENDED]) > seconds:
+        n_most = STACKED if self.ranks else BLENDED
+        while len(members) > 1 and self.needs(candidate_runs, members[:n_most]) > seconds:
             # Drop the slowest to refit; among equals the weakest.
             members.remove(
                 max(members[1:], key=lambda i: (candidate_runs[i].refit_seconds, members.index(i)))
             )
-        if len(members) < 2:
-            return members
+        if len(members) < 2 or self.ranks:
+            return members[:n_most]
         first = [i for i in first if i in members]
         return [members[i] for i in self._add_complements([candidate_runs[i] for i in members], len(first))]
 
@@ -236,17 +240,22 @@ class Selector:
     ) -> list[CandidateScore]:
         """Return the candidates best first; the trusted one leads if it is near enough to the best."""
         ranked_scores = sorted(candidate_scores, key=lambda score: -_mean_value(score))
-        for position, candidate_score in enumerate(ranked_scores):
-            member_names = sorted(candidate_runs[i].name for i in candidate_score.members)
-            if member_names != sorted(self.trusted) or len(set(candidate_score.weights)) > 1:
-                continue
+        trusted_scores = [score for score in ranked_scores if self._is_trusted(candidate_runs, score)]
+        # Rankings trust the stacked blend, and equal weights where nothing was stacked.
+        for trusted_score in sorted(trusted_scores, key=lambda score: not score.stacked):
             best_score = ranked_scores[0]
-            is_near_best = not _exceeds_noise(best_score.values - candidate_score.values)
+            is_near_best = not _exceeds_noise(best_score.values - trusted_score.values)
             if self.trusted == TRUSTED:
-                is_near_best = _within_one_std(candidate_score, best_score)
+                is_near_best = _within_one_std(trusted_score, best_score)
             if is_near_best:
-                return [candidate_score, *ranked_scores[:position], *ranked_scores[position + 1 :]]
+                return [trusted_score, *(score for score in ranked_scores if score is not trusted_score)]
         return ranked_scores
+
+    def _is_trusted(self, candidate_runs: list[CandidateRun], candidate_score: CandidateScore) -> bool:
+        if candidate_score.stacked:
+            return self.ranks
+        member_names = sorted(candidate_runs[i].name for i in candidate_score.members)
+        return member_names == sorted(self.trusted)
 
     def _add_complements(self, member_runs: list[CandidateRun], n_first: int) -> list[int]:
         """Return the first members and, one by one, those that improve the equal blend most."""
@@ -270,7 +279,8 @@ class Selector:
     def blend(self, candidate_score: CandidateScore, member_runs: list[CandidateRun]) -> Blend:
         """Return the blend of a candidate score, calibrated on all out-of-fold scores."""
         calibrators = self._calibrate_members(member_runs, self.oof_rows)
-        return Blend(calibrators, np.array(candidate_score.weights), _is_linear(member_runs))
+        is_linear = candidate_score.stacked or _is_linear(member_runs)
+        return Blend(calibrators, np.array(candidate_score.weights), is_linear)
 
     def _calibrate_members(self, member_runs: list[CandidateRun], rows: np.ndarray) -> list[MemberCalibrator]:
         """Return a calibrator per member; none for a single member unless the measure ranks labels."""
@@ -345,6 +355,7 @@ class Selector:
             rule_values[best_rule],
             seconds,
             tuple(weights[weighted].tolist()),
+            learned,
         )
         return blend_score if len(weighted) > 1 else None
 
@@ -356,15 +367,16 @@ class Selector:
         learned: bool,
     ) -> tuple[np.ndarray, bool]:
         """Return weights that sum to 1, and whether the blend is linear."""
-        equal_weights, is_linear = np.full(len(member_runs), 1.0 / len(member_runs)), _is_linear(member_runs)
         if not learned or len(rows) < LEAST_ROWS:
-            return equal_weights, is_linear
+            return np.full(len(member_runs), 1.0 / len(member_runs)), learned or _is_linear(member_runs)
         weight_rows = self._sample_rows(rows)
         log_odds = [
             calibrator.log_odds(run.scores[weight_rows])
             for run, calibrator in zip(member_runs, calibrators, strict=False)
         ]
-        return stack_weights(log_odds, self.task.Y[weight_rows]), is_linear
+        is_first = np.array([run.name in self.trusted for run in member_runs], dtype=float)
+        prior = is_first if is_first.sum() == len(self.trusted) else np.eye(len(member_runs))[0]
+        return stack_weights(log_odds, self.task.Y[weight_rows], prior / prior.sum()), True
 
     def _sample_rows(self, rows: np.ndarray) -> np.ndarray:
         return rows[np.sort(np.random.default_rng(0).permutation(len(rows))[:WEIGHT_ROWS])]
