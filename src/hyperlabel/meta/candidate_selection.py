@@ -16,9 +16,9 @@ folds. A blend is dropped if it is worse than its best member by more than one s
 
 Weights are equal, or stacked: those of least log-loss out of fold, drawn to equal weights of the trusted
 (`meta.stacking`). Ranking measures trust a stacked blend of the best candidates and of the trusted before the
-equal one (`benchmarks.quality_rules`). Label sets take it where it gains more than one standard error over the
-folds; their blends take members by what they add to the trusted ones, or to the best candidate where not all
-trusted ones were tried.
+equal one (`benchmarks.quality_rules`). Label sets take one where it gains more than one standard error over
+the folds; their blends take members by what they add to the trusted ones, or to the best candidate where not
+all trusted ones were tried.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ class Selector:
         best_equal_blend = max(blend_scores[: len(blend_specs) - 1], key=_mean_value)
         best_candidate = max(candidate_scores, key=_mean_value)
         blend_scores = [score for score in blend_scores if _within_one_std(score, best_candidate)]
-        # For label sets stacked weights can overfit the folds, equal ones cannot: the gain must exceed its noise.
+        # Label sets: stacked weights can overfit the folds. Their gain must exceed its noise.
         return [
             score
             for score in blend_scores
