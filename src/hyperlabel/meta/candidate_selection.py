@@ -156,6 +156,7 @@ class Selector:
         self.oof_rows = np.unique(np.concatenate(test_folds))
         self.folds = [(np.setdiff1d(self.oof_rows, test_rows), test_rows) for test_rows in test_folds]
         self.seconds = 0.0  # spent on scoring the last candidate
+        self.n_most = STACKED if ranks else BLENDED  # members of a blend
         self.by_label = ranks or threshold_scoring != "f1_macro"
         self.trusted = TRUSTED if self.by_label or not sparse.issparse(task.X) else OF_WORDS
 
@@ -224,14 +225,13 @@ class Selector:
         trusted_members = [i for i in members if candidate_runs[i].name in self.trusted]
         first = trusted_members if len(trusted_members) == len(self.trusted) else members[:1]
         members = first + [i for i in members if i not in first]
-        n_most = STACKED if self.ranks else BLENDED
-        while len(members) > 1 and self.needs(candidate_runs, members[:n_most]) > seconds:
+        while len(members) > 1 and self.needs(candidate_runs, members[: self.n_most]) > seconds:
             # Drop the slowest to refit; among equals the weakest.
             members.remove(
                 max(members[1:], key=lambda i: (candidate_runs[i].refit_seconds, members.index(i)))
             )
         if len(members) < 2 or self.ranks:
-            return members[:n_most]
+            return members[: self.n_most]
         first = [i for i in first if i in members]
         return [members[i] for i in self._add_complements([candidate_runs[i] for i in members], len(first))]
 
