@@ -368,7 +368,7 @@ def test_blends_take_what_complements_the_best_before_its_twin():
     layout = TargetLayout("multilabel", np.arange(6), np.arange(6).astype(str), np.dtype(int))
     splits = list(KFold(3).split(Y))
     task = Task(np.zeros((600, 1)), sparse.csr_array(Y.astype(float)), layout, splits, None, None, 0)
-    selector = Selector(task, get_scorer("f1_micro"), "f1_micro")
+    selector = Selector(task, get_scorer("f1_macro"), "f1_macro")
     candidate_scores = [selector.one(i, t) for i, t in enumerate(candidate_runs)]
     assert selector.leaders(candidate_runs, candidate_scores) == [0, 1, 2]
     names = [j.name for j in selector.blends(candidate_runs, candidate_scores, np.inf)]
@@ -424,7 +424,7 @@ def test_only_what_is_better_by_a_spread_is_chosen_over_landmarks_and_trees(four
     assert selector.ordered(candidate_runs, [other_pair, lucky])[0] is lucky
 
 
-def test_rankings_trust_the_stacked_blend_of_log_odds(four):
+def test_all_but_macro_f1_trust_the_stacked_blend_of_log_odds(four):
     candidate_runs, selector = four
     values = np.full(5, 0.5)
     trusted = CandidateScore("trusted", (1, 2), "global", values + 0.01, 1.0, (0.5, 0.5))
@@ -438,8 +438,9 @@ def test_rankings_trust_the_stacked_blend_of_log_odds(four):
     calibrated = [MemberCalibrator.fit(s, selector.task.Y).log_odds(s) for s in scores]
     expected = 0.3 * calibrated[0] + 0.7 * calibrated[1]
     assert_allclose(selector.blend(stacked, members)(scores), expected, atol=1e-10)
-    label_sets = Selector(selector.task, get_scorer("f1_micro"), "f1_micro")
-    assert label_sets.ordered(candidate_runs, [trusted, stacked])[0] is trusted
+    for scoring, chosen in (("f1_micro", stacked), ("f1_macro", trusted)):
+        label_sets = Selector(selector.task, get_scorer(scoring), scoring)
+        assert label_sets.ordered(candidate_runs, [trusted, stacked, lucky])[0] is chosen
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@
 3. A candidate's worth is its measure with thresholds tuned on the *other* folds, fold by fold: the thresholds
    never see the rows they are judged on.
 4. The best few are also blended (`meta.candidate_selection`); calibration and weights are refitted likewise.
-5. The equal blend of landmarks and trees wins unless another is better by more than one standard deviation
-   over the folds; for macro-F1 of sparse rows the ridge does, unless another gains more than its noise; for
-   rankings a stacked blend of the best few does.
+5. A stacked blend of the best few wins unless another is better by more than one standard deviation over the
+   folds. For macro-F1 the equal blend of landmarks and trees does, and for sparse rows the ridge, unless
+   another gains more than its noise.
 6. The winner is fitted on all rows, with thresholds from all out-of-fold scores.
 """
 

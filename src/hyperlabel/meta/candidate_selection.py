@@ -15,10 +15,10 @@ labels. There the ridge is trusted, unless another candidate gains more than one
 folds. A blend is dropped if it is worse than its best member by more than one standard deviation.
 
 Weights are equal, or stacked: those of least log-loss out of fold, drawn to equal weights of the trusted
-(`meta.stacking`). Ranking measures trust a stacked blend of the best candidates and of the trusted before the
-equal one (`benchmarks.quality_rules`). Label sets take one where it gains more than one standard error over
-the folds; their blends take members by what they add to the trusted ones, or to the best candidate where not
-all trusted ones were tried.
+(`meta.stacking`). All measures but macro-F1 trust a stacked blend of the best candidates and of the trusted
+before the equal one (`benchmarks.quality_rules`). Macro-F1 takes one where it gains more than one standard
+error over the folds; its blends take members by what they add to the trusted ones, or to the best candidate
+where not all trusted ones were tried.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from hyperlabel.metrics.scorers import score_known
 RULES = ("per_label", "global")  # strategies with thresholds
 WEIGHT_ROWS = 1500  # at most, that weights are learned on
 LEAST_ROWS = 20  # with fewer, weights stay equal
-BLENDED, STACKED = 4, 6  # candidates at most, for label sets and for rankings
+BLENDED, STACKED = 4, 6  # candidates at most, for macro-F1 and for all else
 TRUSTED, OF_WORDS = ("kernel-ridge", "forest"), ("ridge",)  # the second for macro-F1 of sparse rows
 
 
@@ -156,8 +156,8 @@ class Selector:
         self.oof_rows = np.unique(np.concatenate(test_folds))
         self.folds = [(np.setdiff1d(self.oof_rows, test_rows), test_rows) for test_rows in test_folds]
         self.seconds = 0.0  # spent on scoring the last candidate
-        self.n_most = STACKED if ranks else BLENDED  # members of a blend
         self.by_label = ranks or threshold_scoring != "f1_macro"
+        self.n_most = STACKED if self.by_label else BLENDED  # members of a blend
         self.trusted = TRUSTED if self.by_label or not sparse.issparse(task.X) else OF_WORDS
 
     def thresholds(self, rule: str, scores: np.ndarray, Y: sparse.csr_array) -> np.ndarray:
@@ -210,11 +210,11 @@ class Selector:
         best_equal_blend = max(blend_scores[: len(blend_specs) - 1], key=_mean_value)
         best_candidate = max(candidate_scores, key=_mean_value)
         blend_scores = [score for score in blend_scores if _within_one_std(score, best_candidate)]
-        # Label sets: stacked weights can overfit the folds. Their gain must exceed its noise.
+        # Macro-F1: stacked weights can overfit the folds. Their gain must exceed its noise.
         return [
             score
             for score in blend_scores
-            if self.ranks or not score.stacked or _exceeds_noise(score.values - best_equal_blend.values)
+            if self.by_label or not score.stacked or _exceeds_noise(score.values - best_equal_blend.values)
         ]
 
     def _choose_members(
@@ -230,7 +230,7 @@ class Selector:
             members.remove(
                 max(members[1:], key=lambda i: (candidate_runs[i].refit_seconds, members.index(i)))
             )
-        if len(members) < 2 or self.ranks:
+        if len(members) < 2 or self.by_label:
             return members[: self.n_most]
         first = [i for i in first if i in members]
         return [members[i] for i in self._add_complements([candidate_runs[i] for i in members], len(first))]
@@ -241,7 +241,7 @@ class Selector:
         """Return the candidates best first; the trusted one leads if it is near enough to the best."""
         ranked_scores = sorted(candidate_scores, key=lambda score: -_mean_value(score))
         trusted_scores = [score for score in ranked_scores if self._is_trusted(candidate_runs, score)]
-        # Rankings trust the stacked blend, and equal weights where nothing was stacked.
+        # All but macro-F1 trust the stacked blend, and equal weights where nothing was stacked.
         for trusted_score in sorted(trusted_scores, key=lambda score: not score.stacked):
             best_score = ranked_scores[0]
             is_near_best = not _exceeds_noise(best_score.values - trusted_score.values)
@@ -253,7 +253,7 @@ class Selector:
 
     def _is_trusted(self, candidate_runs: list[CandidateRun], candidate_score: CandidateScore) -> bool:
         if candidate_score.stacked:
-            return self.ranks
+            return self.by_label
         member_names = sorted(candidate_runs[i].name for i in candidate_score.members)
         return member_names == sorted(self.trusted)
 
