@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.arena_methods import PEERS, Entrant, calibrated, read_entrant
-from benchmarks.arena_page import write_page
+from benchmarks._arena_methods import PEERS, Entrant, calibrated, read_entrant
+from benchmarks._arena_page import write_page
 from benchmarks.quality_published import at_most, limit, split
 from benchmarks.rule_cache import SETS, prepare_rows
 from hyperlabel import AutoMultiLabel

@@ -49,7 +49,7 @@ class Kept(AutoMultiLabel):
         """Choose again, trusting these methods in equal parts, among all or some by name."""
         task, candidate_runs, candidate_scores, selector = self.found
         selector.trusted = trusted
-        some = [j for j in candidate_scores if not among or j.name in among]
+        some = [j for j in candidate_scores if not j.stacked and (not among or j.name in among)]
         super()._fit_winner(task, candidate_runs, selector.ordered(candidate_runs, some), selector)
         return self
 

@@ -2,9 +2,10 @@
 
 Rules choose and blend candidates whose scores `benchmarks.rule_cache` kept. Everything a rule does (choosing,
 calibrating, weights, thresholds) reads out-of-fold scores of the training rows; its value is measured on the
-held-out rows of each split. Gains are against the rule that stands, in points (×100), a fall of ranking loss
-counting as a gain; they are means over splits, then over sets, with the standard error over sets. The last
-row of a column takes, for each set, the rule that is best on the *other* sets: what choosing rules gains.
+held-out rows of each split. Gains are against equal blends of the trusted, in points (×100), a fall of ranking
+loss counting as a gain. They are means over splits, then over sets, with the standard error over sets, and
+the number of sets on which a rule is better and worse. The last row takes, for each set, the rule that is
+best on the *other* sets: what choosing rules gains where they were not chosen.
 
 Run: OMP_NUM_THREADS=1 python -m benchmarks.quality_rules FOLDER [--measures f1_macro …]
 """
@@ -19,21 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import optimize, sparse
-from scipy.special import expit, log_expit
+from scipy import sparse
 
 from benchmarks.rule_cache import ANY
 from hyperlabel import BinaryRelevance
 from hyperlabel._validation import checked_indicator
 from hyperlabel.decision import per_label_thresholds
-from hyperlabel.meta.candidate_selection import (
-    LEAST_ROWS,
-    RULES,
-    MemberCalibrator,
-    Selector,
-    _calibrate_scores,
-)
+from hyperlabel.meta.candidate_selection import RULES, MemberCalibrator, Selector
 from hyperlabel.meta.portfolio import PORTFOLIO, CandidateRun, Task
+from hyperlabel.meta.stacking import stack_weights
 from hyperlabel.metrics import get_scorer
 from hyperlabel.metrics.scorers import score_known
 
@@ -41,7 +36,6 @@ KIND = {"ranking_loss": "ranking_loss", "f1_macro": "f1_macro", "f1_micro": "f1_
 MEASURES = ("ranking_loss", "ndcg_at_5", "precision_at_1", "f1_micro", "f1_macro")
 STANDING = tuple(candidate.name for candidate in PORTFOLIO)
 PEERS = ("linear-svm", "logistic", "random-forest", "chain-ensemble", "mlknn")
-SMALL = 1e-6
 
 
 class NotLinear:
@@ -171,39 +165,13 @@ def leaders(split: Split, pool: list[Entry], most: int) -> list[Entry]:
     return [pool[i] for i in selector.leaders(runs, alone)[:most]]
 
 
-def stack_weights(parts: np.ndarray, Y: np.ndarray, start: np.ndarray, pull: float, odds: bool) -> np.ndarray:
-    """Return weights of a simplex that minimise the log-loss, `pull` rows' worth drawn to a start.
-
-    `parts` are log-odds (m×n×k) or probabilities, which are averaged as they are.
-    """
-    n = Y.shape[0]
-
-    def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
-        mean = np.tensordot(w, parts, axes=1)
-        if odds:
-            value, slope = -np.where(Y, log_expit(mean), log_expit(-mean)), expit(mean) - Y
-        else:
-            p = np.clip(mean, SMALL, 1 - SMALL)
-            value, slope = -np.where(Y, np.log(p), np.log1p(-p)), (p - Y) / (p * (1 - p))
-        step = w - start
-        gradient = np.tensordot(parts, slope, axes=((1, 2), (0, 1))) / n + 2 * pull / n * step
-        return value.sum() / n + pull / n * step @ step, gradient
-
-    total = {"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": lambda w: np.ones(len(w))}
-    found = optimize.minimize(
-        loss, start, jac=True, method="SLSQP", bounds=[(0, 1)] * len(start), constraints=[total]
-    )
-    weights = np.clip(found.x, 0.0, None)
-    return weights / weights.sum()
-
-
 def stacked(
     *, most: int = 6, pull: float = 10.0, start: str = "equal", odds: bool = True
 ) -> Callable[[Split, list[Entry]], tuple[np.ndarray, np.ndarray]]:
     """Return the rule that stacks the leaders on out-of-fold scores; pull = inf leaves the start."""
 
     def rule(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
-        members, Y = leaders(split, pool, len(pool)), split.Y.toarray().astype(bool)
+        members = leaders(split, pool, len(pool))
         trusted = [e for e in members if e.run.name in split.selector.trusted]
         first = trusted if start == "trusted" and len(trusted) == len(split.selector.trusted) else members[:1]
         members = (first + [e for e in members if e not in first])[:most]
@@ -224,7 +192,7 @@ def stacked(
         n_first = len(members) if start == "equal" else len(first)
         weights = prior = (np.arange(len(members)) < n_first) / n_first
         if np.isfinite(pull) and len(members) > 1:
-            weights = stack_weights(np.array(parts), Y, prior, pull, odds)
+            weights = stack_weights(parts, split.Y, prior, prior_rows=pull)
         oof = np.tensordot(weights, np.array(parts), axes=1)
         return np.tensordot(weights, np.array(held_out), axes=1), split.thresholds(oof)
 
@@ -238,45 +206,19 @@ def soft_vote(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
     return stacked(pull=np.inf, odds=False)(split, linear + others)
 
 
-def standing_with(make_selector: Any) -> Callable[[Split, list[Entry]], tuple[np.ndarray, np.ndarray]]:
-    """Return the standing rule under another selector."""
-
-    def rule(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
-        task, scorer = split.selector.task, split.selector.scorer
-        other = make_selector(task, scorer, split.selector.threshold_scoring, ranks=split.selector.ranks)
-        return standing(replace(split, selector=other), pool)
-
-    return rule
-
-
-class StackedSelector(Selector):
-    """Learns the weights of a blend by the log-loss of out-of-fold scores, not by greedy steps."""
-
-    pull = 10.0
-
-    def _choose_weights(
-        self, member_runs: list[CandidateRun], calibrators: Any, rows: np.ndarray, learned: bool
-    ) -> tuple[np.ndarray, bool]:
-        equal_weights, is_linear = super()._choose_weights(member_runs, calibrators, rows, False)
-        if not learned or len(rows) < LEAST_ROWS:
-            return equal_weights, is_linear
-        if self.by_label and is_linear:
-            parts = np.array(_calibrate_scores(member_runs, calibrators, rows))
-            return stack_weights(parts, self.task.Y[rows].toarray() > 0, equal_weights, self.pull, True), True
-        shared = [MemberCalibrator.fit(run.scores[rows], self.task.Y[rows]).shared for run in member_runs]
-        parts = np.array(
-            [run.scores[rows] * s.slope + s.intercept for run, s in zip(member_runs, shared, strict=True)]
-        )
-        return stack_weights(
-            parts, self.task.Y[rows].toarray() > 0, equal_weights, self.pull, True
-        ), is_linear
-
-
 class EqualSelector(Selector):
-    """Blends with equal weights only."""
+    """Blends with equal weights only, as before stacking."""
 
-    def _choose_weights(self, member_runs: Any, calibrators: Any, rows: Any, learned: bool) -> Any:
-        return super()._choose_weights(member_runs, calibrators, rows, False)
+    def blends(self, candidate_runs: Any, candidate_scores: Any, deadline: float) -> Any:
+        blend_scores = super().blends(candidate_runs, candidate_scores, deadline)
+        return [score for score in blend_scores if not score.stacked]
+
+
+def equal(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
+    """Choose as AutoMultiLabel does, with equal weights only."""
+    task, scorer = split.selector.task, split.selector.scorer
+    selector = EqualSelector(task, scorer, split.selector.threshold_scoring, ranks=split.selector.ranks)
+    return standing(replace(split, selector=selector), pool)
 
 
 def shrunk(shrinkage: float) -> Callable[[Split, list[Entry]], tuple[np.ndarray, np.ndarray]]:
@@ -284,9 +226,9 @@ def shrunk(shrinkage: float) -> Callable[[Split, list[Entry]], tuple[np.ndarray,
 
     def rule(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
         if split.measure != "f1_macro":
-            return standing_with(EqualSelector)(split, pool)
+            return equal(split, pool)
         if "shrunk" not in split.judged:
-            scores, _ = standing_with(EqualSelector)(split, pool)
+            scores, _ = equal(split, pool)
             split.judged["shrunk"] = scores, split.judged["oof"]
         scores, oof = split.judged["shrunk"]
         return scores, split.thresholds(oof, shrinkage)
@@ -315,7 +257,7 @@ def budgeted(
                 if entry.run.name in names and entry not in tried and spent + entry.run.seconds <= limit:
                     tried.append(entry)
                     spent += entry.run.seconds
-        return standing_with(EqualSelector)(split, tried)
+        return equal(split, tried)
 
     return rule
 
@@ -330,39 +272,27 @@ def trusted_with(name: str) -> Callable[[Split, list[Entry]], tuple[np.ndarray, 
     return rule
 
 
-def as_log_odds(rule: Any) -> Callable[[Split, list[Entry]], tuple[np.ndarray, np.ndarray]]:
-    """Return a rule that averages log-odds whatever the members are."""
-
-    def on_log_odds(split: Split, pool: list[Entry]) -> tuple[np.ndarray, np.ndarray]:
-        linear = [replace(e, run=replace(e.run, model=BinaryRelevance())) for e in pool]
-        judged = {id(new): split.one(0, old) for old, new in zip(pool, linear, strict=True)}
-        return rule(replace(split, judged=judged), linear)
-
-    return on_log_odds
-
-
 RULES_TRIED: dict[str, tuple[str, Any]] = {
+    "equal blends only": ("standing", equal),
     "as it stands": ("standing", standing),
     "best candidate": ("standing", best),
-    "equal weights only": ("standing", standing_with(EqualSelector)),
-    "weights by log-loss": ("standing", standing_with(StackedSelector)),
-    "blends of log-odds, equal weights": ("standing", as_log_odds(standing_with(EqualSelector))),
-    "blends of log-odds, weights by log-loss": ("standing", as_log_odds(standing_with(StackedSelector))),
-    "balanced logistic joins, equal weights": ("balanced", standing_with(EqualSelector)),
-    "shrinkage 3": ("standing", shrunk(3.0)),
-    "shrinkage 30": ("standing", shrunk(30.0)),
-    "trusted and random forest, mean log-odds": ("random forest", trusted_with("random-forest")),
-    "stacked log-odds, 10 rows to trusted": ("standing", stacked(pull=10.0, start="trusted")),
-    "stacked log-odds, 100 rows to trusted": ("standing", stacked(pull=100.0, start="trusted")),
-    "stacked, 100 to trusted, random forest": ("random forest", stacked(pull=100.0, start="trusted")),
-    "stacked, 10 to trusted, random forest": ("random forest", stacked(most=7, pull=10.0, start="trusted")),
-    "stacked, 10 to trusted, everything": ("everything", stacked(most=8, pull=10.0, start="trusted")),
-    "half of the budget, this order": ("standing", budgeted(0.5, 0.0)),
+    "mean log-odds of the trusted": ("standing", stacked(most=2, pull=np.inf, start="trusted")),
+    "mean log-odds of trusted and random forest": ("random forest", trusted_with("random-forest")),
+    "stacked, 10 rows to equal": ("standing", stacked(pull=10.0)),
+    "stacked, 10 rows to trusted": ("standing", stacked(pull=10.0, start="trusted")),
+    "stacked, 100 rows to trusted": ("standing", stacked(pull=100.0, start="trusted")),
+    "stacked, random forest joins": ("random forest", stacked(most=7, pull=10.0, start="trusted")),
+    "stacked, everything joins": ("everything", stacked(most=8, pull=10.0, start="trusted")),
+    "balanced logistic joins": ("balanced", equal),
+    "linear candidates on rows of each kind": ("all rows", equal),
+    "shared hinge and logistic losses join": ("shared losses", equal),
+    "thresholds drawn by 3 positives": ("standing", shrunk(3.0)),
+    "thresholds drawn by 30 positives": ("standing", shrunk(30.0)),
+    "half of the budget": ("standing", budgeted(0.5, 0.0)),
     "half of the budget, linear first": ("standing", budgeted(0.5, 1 / 3)),
     "peer chosen by its folds": ("peers", best),
     "soft vote of scikit-learn": ("peers", soft_vote),
 }
-NOT_OURS = ("peers",)
 
 
 def judge(path: Path, measures: tuple[str, ...], rules: list[str], kept: dict[str, float]) -> None:
@@ -377,7 +307,7 @@ def judge(path: Path, measures: tuple[str, ...], rules: list[str], kept: dict[st
 
 
 def table_of(kept: dict[str, float], measure: str, rules: list[str]) -> tuple[list[str], np.ndarray]:
-    """Return the sets and the gains over the first rule, sets × rules."""
+    """Return the sets and the gains over the first rule, sets × rules; NaN where a rule was not tried."""
     by_set: dict[str, list[list[float]]] = {}
     for stem in sorted({key.split("|")[0] for key in kept}):
         values = [kept.get(f"{stem}|{measure}|{r}", np.nan) for r in rules]
@@ -391,9 +321,13 @@ def left_out_choice(gains: np.ndarray) -> np.ndarray:
     return gains[np.arange(len(gains)), chosen]
 
 
-def cell(values: np.ndarray) -> str:
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-    return f"{values.mean():+.2f} ± {error:.2f} ({(values > 0).sum()}/{(values < 0).sum()})"
+def cell(gains: np.ndarray) -> str:
+    values = np.round(gains[np.isfinite(gains)], 9)
+    if len(values) < 2:
+        return ""
+    sets = "" if len(values) == len(gains) else f", {len(values)} sets"
+    error = values.std(ddof=1) / np.sqrt(len(values))
+    return f"{values.mean():+.2f} ± {error:.2f} ({(values > 0).sum()}/{(values < 0).sum()}{sets})"
 
 
 def main() -> None:
@@ -401,10 +335,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--measures", nargs="+", default=MEASURES)
     parser.add_argument("--rules", nargs="+", default=list(RULES_TRIED))
+    parser.add_argument("--show", action="store_true", help="print what is kept, try nothing")
     options = parser.parse_args()
     file = options.folder / "values.json"
     kept = json.loads(file.read_text()) if file.exists() else {}
-    for path in sorted(options.folder.glob("*.npz"), key=lambda path: path.stem.split(".")[::-1]):
+    paths = [] if options.show else options.folder.glob("*.npz")
+    for path in sorted(paths, key=lambda path: path.stem.split(".")[::-1]):
         judge(path, options.measures, options.rules, kept)
         file.write_text(json.dumps(kept, indent=0))
     columns = [table_of(kept, measure, options.rules) for measure in options.measures]
@@ -412,10 +348,11 @@ def main() -> None:
     print(f"| rule | {' | '.join(options.measures)} |\n|{'---|' * (1 + len(columns))}")
     for i, title in enumerate(options.rules[1:], start=1):
         print(f"| {title} | {' | '.join(cell(gains[:, i]) for _, gains in columns)} |")
-    tried = [
-        i for i, r in enumerate(options.rules) if RULES_TRIED[r][0] not in NOT_OURS and "budget" not in r
-    ]
-    left_out = [cell(left_out_choice(gains[:, tried])) for _, gains in columns]
+    ours = [i for i, r in enumerate(options.rules) if RULES_TRIED[r][0] != "peers" and "budget" not in r]
+    left_out = []
+    for _, gains in columns:
+        everywhere = [i for i in ours if np.isfinite(gains[:, i]).all()]
+        left_out.append(cell(left_out_choice(gains[:, everywhere])))
     print(f"| chosen on the other sets | {' | '.join(left_out)} |")
 
 

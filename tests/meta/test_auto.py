@@ -220,6 +220,7 @@ def counts(seed=0):
     return sparse.csr_array(np.array(X, dtype=float)), Y
 
 
+@pytest.mark.filterwarnings("ignore:X holds counts")  # the ridge by itself warns of them, as it should
 def test_rows_are_prepared_as_serves_the_ridge_best_out_of_fold():
     X, Y = counts()
     model = AutoMultiLabel("ndcg_at_5", methods=["ridge"], cv=KFold(3)).fit(X, Y)
