@@ -2,10 +2,10 @@
 
 Rules choose and blend candidates whose scores `benchmarks.rule_cache` kept. Everything a rule does (choosing,
 calibrating, weights, thresholds) reads out-of-fold scores of the training rows; its value is measured on the
-held-out rows of each split. Gains are against equal blends of the trusted, in points (×100), a fall of ranking
-loss counting as a gain. They are means over splits, then over sets, with the standard error over sets, and
-the number of sets on which a rule is better and worse. The last row takes, for each set, the rule that is
-best on the *other* sets: what choosing rules gains where they were not chosen.
+held-out rows of each split. Gains are against equal blends of the trusted, in points (×100); a fall of
+ranking loss is a gain. They are means over splits, then over sets, with the standard error over sets, and the
+number of sets on which a rule is better and worse. The last row takes, for each set, the rule that is best on
+the *other* sets: what choosing rules gains where they were not chosen.
 
 Run: OMP_NUM_THREADS=1 python -m benchmarks.quality_rules FOLDER [--measures f1_macro …]
 """
