@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
@@ -28,11 +29,13 @@ from hyperlabel._labels import (
     is_plain,
     numbers_of_objects,
     plain_targets,
+    small_indices,
 )
 from hyperlabel._params import start_fit
 from hyperlabel._sklearn_compat import check_sample_weight
 
 FLOATS = (np.float64, np.float32)
+_BLOCK_ENTRIES = 2**17  # of a dense y read at once: they stay in the cache
 SMALLEST, LARGEST = 1e-100, 1e100  # of the largest feature: its square stays far from overflow and zero
 # Uneven: one row in twenty has so many times the squares of the median row (benchmarks.row_scales).
 FEW_ROWS, UNEVEN = 50, 4.0
@@ -392,8 +395,25 @@ def _read_array_targets(y: Any, *, missing: bool, soft: bool) -> tuple[sparse.cs
             f"Unknown label type: a 2-D y must hold 0 and 1, got dtype {values.dtype}. "
             "Turn names into an indicator with sklearn.preprocessing.MultiLabelBinarizer."
         )
-    Y = sparse.csr_array(values.astype(np.float64))
+    Y = _compress_rows(values)
     return Y, make_indicator_layout(values.shape[1], values.dtype, names=names, is_sparse=False)
+
+
+def _compress_rows(values: np.ndarray) -> sparse.csr_array:
+    """Return an indicator as floats in csr, a block of rows at a time: SciPy takes three copies of it."""
+    (n_rows, n_columns), columns, entries = values.shape, [], []
+    indptr = np.zeros(n_rows + 1, np.int64)
+    for rows in gen_batches(n_rows, max(1, _BLOCK_ENTRIES // n_columns)):
+        block = values[rows]
+        is_stored = block != 0
+        counts = np.count_nonzero(is_stored, axis=1)
+        indptr[rows.start + 1 : rows.stop + 1] = counts
+        places = np.flatnonzero(is_stored)
+        columns.append((places - np.repeat(n_columns * np.arange(len(block)), counts)).astype(np.int32))
+        entries.append(block.reshape(-1)[places].astype(np.float64))
+    indptr = np.cumsum(indptr)
+    stored = (np.concatenate([[], *entries]), np.concatenate([np.empty(0, np.int32), *columns]), indptr)
+    return small_indices(sparse.csr_array(stored, shape=values.shape))
 
 
 def _read_class_targets(values: np.ndarray) -> tuple[sparse.csr_array, TargetLayout]:

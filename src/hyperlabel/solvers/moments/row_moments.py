@@ -259,6 +259,29 @@ def _scale_rows(A: Any, weights: np.ndarray | None) -> Any:
     return sparse.diags_array(weights) @ A if sparse.issparse(A) else weights[:, None] * A
 
 
+class _DenseBlocks:
+    """Blocks of sparse rows as dense arrays, in one buffer that is never wiped as a whole."""
+
+    def __init__(self, F: Any) -> None:
+        self._rows = sparse.csr_array(F)
+        if not self._rows.has_canonical_format:
+            self._rows = self._rows.copy()
+            self._rows.sum_duplicates()
+        self._buffer, self._places = np.empty(0), np.empty(0, np.intp)
+
+    def read(self, rows: slice) -> np.ndarray:
+        """Return some rows, valid until the next call; no later block may have more rows than the first."""
+        n_rows, n_columns = rows.stop - rows.start, self._rows.shape[1]
+        if not self._buffer.size:
+            self._buffer = np.zeros(n_rows * n_columns, self._rows.dtype)
+        ends = self._rows.indptr[rows.start : rows.stop + 1]
+        self._buffer[self._places] = 0
+        row_start = np.repeat(n_columns * np.arange(n_rows), np.diff(ends))
+        self._places = row_start + self._rows.indices[ends[0] : ends[-1]]
+        self._buffer[self._places] = self._rows.data[ends[0] : ends[-1]]
+        return self._buffer[: n_rows * n_columns].reshape(n_rows, n_columns)
+
+
 def _make_label_adder(F: Any, single: bool) -> Callable[[slice, np.ndarray, np.ndarray], None]:
     """Return what adds F[rows]ᵀ @ Z to a sum, for blocks of rows in turn."""
     is_very_sparse = (
@@ -267,13 +290,15 @@ def _make_label_adder(F: Any, single: bool) -> Callable[[slice, np.ndarray, np.n
     if is_very_sparse and single:
         return ColumnsInTurn(F).add_product
 
+    read_block = _DenseBlocks(F).read if sparse.issparse(F) else lambda rows: np.ascontiguousarray(F[rows])
+
     def add(rows: slice, Z: np.ndarray, out: np.ndarray) -> None:
         if is_very_sparse:
             out += F[rows].T @ Z
         elif single:
-            out += np.matmul(as_dense(F[rows]).T, Z)
+            out += np.matmul(read_block(rows).T, Z)
         else:
-            add_product(np.ascontiguousarray(as_dense(F[rows])), Z, out)
+            add_product(read_block(rows), Z, out)
 
     return add
 
@@ -306,9 +331,10 @@ def _sum_dense_rows(
     add_labels = _make_label_adder(F, single)
     block_gram = np.empty((d, d), dtype=float_type) if single else None
     row_buffer: np.ndarray | None = None
-    row_bytes = (
-        max(float_type.itemsize * d, BLOCK_BYTES // SINGLE_ROWS) if single else float_type.itemsize * d
-    )
+    if single:
+        row_bytes = max(float_type.itemsize * d, BLOCK_BYTES // SINGLE_ROWS)
+    else:
+        row_bytes = 8 * max(d, min(m, BLOCK_BYTES // 8 // SINGLE_ROWS))  # labels become dense, too
     for row_block in row_blocks(X.shape[0], row_bytes):
         if row_buffer is None:  # one buffer for all blocks: fresh pages cost more than the subtraction
             row_buffer = np.empty((row_block.stop - row_block.start, d), dtype=float_type)
