@@ -6,16 +6,20 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.commands import done, run
 
-from hyperlabel import BinaryRelevance, predict_labels
+from hyperlabel import AutoMultiLabel, BinaryRelevance, MLkNN, ThresholdTuner, predict_labels
 from hyperlabel.apps.cli._input import split_names
 from hyperlabel.tabular import fit_table, open_model
 from hyperlabel.tabular.column_ranges import expand_ranges, join_names
-from hyperlabel.tabular.fit_plan import FitShape, check_plan, plan_fit, warn_of_long_fit
+from hyperlabel.tabular.fit_plan import FitShape, check_plan, plan_fit
+from hyperlabel.tabular.fit_time import warn_of_long_fit
 from hyperlabel.tabular.pipeline import Choices, make_vectorizer
 
 
@@ -131,13 +135,82 @@ def test_a_long_fit_is_told_by_its_first_block(monkeypatch):
     rng = np.random.default_rng(0)
     X = sparse.random_array((2600, 5200), density=0.002, rng=rng, format="csr")
     Y = sparse.random_array((2600, 300), density=0.01, rng=rng, format="csr").sign()
-    times = iter([0.0, 20.0])
-    monkeypatch.setattr(clock, "working_seconds", lambda: next(times))
-    with pytest.warns(
-        UserWarning, match="about 6 minutes, by the time of its first block. Faster: --words 1300"
-    ):
-        assert warn_of_long_fit(BinaryRelevance(alpha=1.0), X, Y, Choices()) == 18 * 20.0
-    assert warn_of_long_fit(BinaryRelevance(alpha=1.0), X[:, :900], Y, Choices()) is None
+    for model in (BinaryRelevance(alpha=1.0), ThresholdTuner(BinaryRelevance(alpha=1.0))):  # as fit makes it
+        times = iter([0.0, 20.0])
+        monkeypatch.setattr(clock, "working_seconds", lambda times=times: next(times))
+        with pytest.warns(
+            UserWarning, match="about 6 minutes, by the time of its first block. Faster: --words 1300"
+        ):
+            assert warn_of_long_fit(model, X, Y, Choices()) == 18 * 20.0
+    assert warn_of_long_fit(BinaryRelevance(alpha=1.0), X[:, :900], Y, Choices()) is None  # a small one
+
+
+PIECES = {
+    "mlknn": (MLkNN(), 2.0),
+    "logistic, thresholds": (ThresholdTuner(BinaryRelevance(LogisticRegression()), cv=2), 1.0),
+    "auto": (AutoMultiLabel(cv=2), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_other_methods_are_timed_on_more_and_more_rows(name, monkeypatch):
+    """A clock by which a fit of n rows takes (n / 500)^p seconds: the prediction is that of all rows."""
+    from hyperlabel.tabular import fit_time
+
+    model, power = PIECES[name]
+    rows_of_pieces = []
+
+    def time_fit(classifier, X, Y):
+        rows_of_pieces.append(X.shape[0])
+        clone(classifier).fit(X[:60], Y[:60])  # what is timed can be fitted
+        return (X.shape[0] / 500) ** power
+
+    monkeypatch.setattr(fit_time, "_time_fit", time_fit)
+    X, Y = make_multilabel_classification(n_samples=60, n_features=5, n_classes=3, random_state=0)
+    X, Y = np.tile(X, (700, 1)), np.tile(Y, (700, 1))  # 42 000 rows: 84 s, or two hours
+    choices = Choices(method="auto" if name == "auto" else "mlknn")
+    with pytest.warns(UserWarning, match="minutes, by the time of its first block. Faster: ") as caught:
+        predicted = warn_of_long_fit(model, X, Y, choices)
+    assert predicted == pytest.approx((42_000 / 500) ** power, rel=1e-9)
+    assert rows_of_pieces[:2] == [250, 500]
+    assert max(rows_of_pieces) < 42_000 / 8
+    assert "--method ridge" in str(caught[0].message)
+    assert ("--thresholds none" in str(caught[0].message)) == (name != "auto")
+    rows_of_pieces.clear()
+    assert warn_of_long_fit(model, X[:2000], Y[:2000], choices) < 60
+    assert rows_of_pieces == [250]  # clear at once
+
+
+def test_a_dense_ridge_is_timed_on_some_columns(monkeypatch):
+    """A clock by which sums take n·d² and solutions d³ steps: the prediction is that of all of them."""
+    from hyperlabel.tabular import fit_time
+
+    def time_fit(classifier, X, Y):
+        n, d = X.shape
+        assert d <= 400
+        return 1e-9 * n * d**2 + 4e-8 * d**3
+
+    monkeypatch.setattr(fit_time, "_time_fit", time_fit)
+    X, Y = np.broadcast_to(0.5, (9000, 3000)), np.zeros((9000, 2))
+    with pytest.warns(UserWarning, match="about 19 minutes, by the time of its first block"):
+        predicted = warn_of_long_fit(BinaryRelevance(), X, Y, Choices())
+    assert predicted == pytest.approx(1e-9 * 9000 * 3000**2 + 4e-8 * 3000**3)
+    assert warn_of_long_fit(BinaryRelevance(), X[:, :100], Y, Choices()) is None  # too small to be timed
+
+
+def test_the_time_of_a_fit_is_predicted_before_it_starts(tmp_path, monkeypatch):
+    """Through the command: with a limit of no time at all, every route says what it would take."""
+    from hyperlabel.tabular import fit_time
+
+    monkeypatch.setattr(fit_time, "_LONG", 1e-6)
+    rng = np.random.default_rng(0)
+    lines = [",".join([*(f"{v:.3f}" for v in x), str(int(x[0] > 0))]) for x in rng.normal(size=(600, 3))]
+    table = tmp_path / "t.csv"
+    table.write_text("\n".join(["a,b,c,up", *lines]) + "\n")
+    for method in ("forest", "logistic", "auto"):
+        options = ["--labels", "up", "--method", method, "-o", tmp_path / "m.hyper"]
+        said = done("fit", table, *options, *(["--time-budget", 2] if method == "auto" else [])).stderr
+        assert "This fit will take about" in " ".join(said.split())
 
 
 def test_ranges_name_columns():

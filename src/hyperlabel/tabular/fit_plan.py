@@ -1,4 +1,4 @@
-"""What a fit will take, before it runs: features, route and memory from shapes, time from a timed piece."""
+"""What a fit will take, before it runs: features, route and memory, from shapes."""
 
 import math
 import os
@@ -16,9 +16,6 @@ from hyperlabel.tabular.wording import plural
 _SAMPLE = 2000  # texts turned into words to see how many there are
 _BASE = 290 << 20  # bytes of Python with the libraries loaded
 _SHARE = 0.5  # of the memory, above which a fit says what it will take
-_LONG = 60.0  # seconds above which it says so
-_BLOCK_LABELS = 128  # of a timed piece
-_FEWEST_PIECES = 8  # a fit of fewer pieces is not timed first: one more would show
 
 
 @dataclass(frozen=True)
@@ -141,39 +138,6 @@ def _advise(shape: FitShape, choices: Choices, label_counts: np.ndarray, limit: 
             "wrong"
         )
     return advice
-
-
-def warn_of_long_fit(classifier: Any, row_features: Any, Y: Any, choices: Choices) -> float | None:
-    """Warn where a timed block of labels predicts more than a minute; return the seconds it predicts.
-
-    Wide sparse rows are solved in blocks of labels, each in all folds: one block of one fold is timed.
-    None where the fit has too few pieces for that.
-    """
-    from hyperlabel.linear import BinaryRelevance
-    from hyperlabel.meta.wrapper_base import iter_nested_estimators
-    from hyperlabel.solvers.clock import working_seconds
-    from hyperlabel.solvers.ridge.routes import route_of_shape
-
-    *_, innermost = iter_nested_estimators(classifier)
-    n, d = row_features.shape
-    n_folds = 0 if choices.thresholds == "none" else (3 if n > 4000 else 5)
-    n_pieces = math.ceil(Y.shape[1] / _BLOCK_LABELS) * (1 + n_folds)
-    is_krylov = route_of_shape(n, d, sparse.issparse(row_features)) == "krylov" and d > SUMS
-    is_krylov = is_krylov and getattr(innermost, "label_features", None) is None
-    if not isinstance(innermost, BinaryRelevance) or not is_krylov or n_pieces < _FEWEST_PIECES:
-        return None
-    alpha = innermost.alpha if isinstance(innermost.alpha, float) else 1.0
-    start_seconds = working_seconds()
-    BinaryRelevance(alpha=alpha).fit(row_features, Y[:, :_BLOCK_LABELS])
-    predicted_seconds = n_pieces * (working_seconds() - start_seconds)
-    if predicted_seconds > _LONG:
-        warnings.warn(
-            f"This fit will take about {predicted_seconds / 60:.0f} minutes, by the time of its first block. "
-            f"Faster: --words {max(1, d // 4)} (has {d}), --min-rows 5, or --thresholds none (only ranks "
-            "labels).",
-            stacklevel=2,
-        )
-    return predicted_seconds
 
 
 def sample_shape(dataset: Any, columns: Any, choices: Choices) -> FitShape:

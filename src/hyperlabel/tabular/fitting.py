@@ -11,9 +11,9 @@ from hyperlabel.tabular.fit_plan import (
     count_characters,
     plan_fit,
     shape_of_rows,
-    warn_of_long_fit,
 )
 from hyperlabel.tabular.fit_rows import hash_rows, pack_hashes
+from hyperlabel.tabular.fit_time import warn_of_long_fit
 from hyperlabel.tabular.label_text import add_labels, read_label_text, use_label_names, use_label_tree
 from hyperlabel.tabular.model_file import ModelFile, aligned_labels, save_model
 from hyperlabel.tabular.near_copies import keep_together
@@ -238,7 +238,7 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     Y = aligned_labels(dataset, columns.label_names)[0] if has_missing_labels else dataset.Y
     has_tree = use_label_tree(classifier, choices.label_text)  # which goes by names
     group_arguments = groups_for_fit(classifier, row_groups)
-    warn_of_long_fit(classifier, row_features, Y, choices)
+    warn_of_long_fit(classifier, row_features, Y, choices, has_text=bool(columns.text))
     targets = checked_indicator(Y, columns.label_names) if has_tree else Y
     classifier.fit(row_features, targets, **group_arguments)
     if choices.precision is not None:
