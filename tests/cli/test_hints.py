@@ -255,7 +255,7 @@ def test_unknown_label_cells_go_through_fit_evaluate_and_predict(tmp_path):
         (tmp_path / f"{name}.csv").write_text("text,a,b\n" + "\n".join(rows) + "\n")
     n_unknown = sum(row.count("unknown") + row.count("?") for row in cells[:150])
     call = ["fit", tmp_path / "t.csv", "--labels", "a,b", "--group", "", "-o", tmp_path / "m.hyper"]
-    assert f"{n_unknown} label entries unknown" in done(*call).stderr
+    assert f"{n_unknown} of 300 label entries unknown" in done(*call).stderr
     measured = json.loads(done("evaluate", tmp_path / "m.hyper", tmp_path / "new.csv", "--json").stdout)
     assert measured["f1_micro"] > 0.9  # of the entries somebody knows
     answers = done("predict", tmp_path / "m.hyper", tmp_path / "new.csv", "--json").stdout.splitlines()
