@@ -224,3 +224,22 @@ def test_many_short_batches_are_summed_as_one_block(rows, table):
         table.to_batches(max_chunksize=7), labels=LABELS, features=None, sample_weight=None, classes=None
     )
     assert [len(X) for X, _, _ in short.read()] == [300]
+
+
+def test_a_data_set_is_scanned_without_threads_that_read_a_gigabyte_ahead(tmp_path):
+    """pyarrow's scan with threads holds up to a gigabyte of batches, whatever else it is told."""
+    asked = []
+
+    class Source:
+        def scanner(self, **options):
+            asked.append(options)
+            return data.scanner(**options)
+
+    rng = np.random.default_rng(0)
+    columns = {"a": rng.normal(size=50), "b": rng.normal(size=50), "y": rng.integers(0, 2, 50)}
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "rows.parquet")
+    data = pyarrow.dataset.dataset(tmp_path)
+    moments = Moments.from_batches(Source(), labels=["y"], features=["a"])
+    assert moments.n == 50
+    assert asked == [{"columns": ["a", "y"], **batches_module.READ_AHEAD}]
+    assert batches_module.READ_AHEAD["use_threads"] is False

@@ -11,6 +11,8 @@ from hyperlabel.datasets import Dataset
 from hyperlabel.datasets.arrow_numbers import rows_of_columns
 
 BLOCK_BYTES = 16 * 2**20  # of the dense rows formed at a time; larger blocks were not faster
+# A pyarrow data set reads ahead until a gigabyte waits, whatever it is told, unless it has no threads.
+READ_AHEAD = {"use_threads": False, "batch_readahead": 0, "fragment_readahead": 0}
 Chunk = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
@@ -127,7 +129,7 @@ def _iter_record_batches(source: Any, pyarrow: Any, columns: list[str] | None) -
         with pyarrow.RecordBatchReader.from_stream(source) as reader:
             yield from reader
     elif hasattr(source, "scanner"):  # a data set reads only the columns it is asked for
-        yield from source.scanner(columns=columns).to_reader()
+        yield from source.scanner(columns=columns, **READ_AHEAD).to_reader()
     elif hasattr(source, "to_reader"):
         yield from source.to_reader()
     elif hasattr(source, "__arrow_c_array__"):
