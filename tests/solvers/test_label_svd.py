@@ -69,6 +69,15 @@ def test_predictable_directions_equal_the_textbook(d):
     assert found.residual < 1e-10
 
 
+def test_the_residual_of_predictable_directions_is_relative():
+    """Targets in another unit have the same directions, and the same residual up to rounding."""
+    X = np.random.default_rng(0).normal(size=(150, 4))
+    Y = 1e5 * _labels(3, n=150, K=12).toarray()
+    found = predictable_directions(RowMoments.from_rows(X, Y).centered(), 0.7, 3)
+    assert found.singular_values[0] > 1e5
+    assert found.residual < 1e-10
+
+
 def test_directions_of_an_ill_conditioned_gram_are_refused_without_a_ridge_alone():
     X = np.random.default_rng(0).normal(size=(150, 2)) * [1e7, 1.0]
     sums = RowMoments.from_rows(X, _labels(3, n=150, K=12)).centered()
