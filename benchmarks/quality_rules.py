@@ -35,6 +35,7 @@ from hyperlabel.metrics.scorers import score_known
 KIND = {"ranking_loss": "ranking_loss", "f1_macro": "f1_macro", "f1_micro": "f1_macro"}
 MEASURES = ("ranking_loss", "ndcg_at_5", "precision_at_1", "f1_micro", "f1_macro")
 STANDING = tuple(candidate.name for candidate in PORTFOLIO)
+RESAMPLES = 60
 PEERS = ("linear-svm", "logistic", "random-forest", "chain-ensemble", "mlknn")
 
 
@@ -96,11 +97,11 @@ class Split:
             entries.append(Entry(run, held_out.astype(float), rows, rows == chosen))
         return cls(entries, Y, T, selector, measure)
 
-    def value(self, scores: np.ndarray, thresholds: Any) -> float:
-        """Return 100 times the measure on the held-out rows, a loss as its negative."""
-        task, n = self.selector.task, self.T.shape[0]
-        X = sparse.csr_array((n, 1))
-        return 100 * score_known(self.selector.scorer, self.T, scores, task.layout, X, thresholds)
+    def value(self, scores: np.ndarray, thresholds: Any, rows: Any = slice(None)) -> float:
+        """Return 100 times the measure on (some of) the held-out rows, a loss as its negative."""
+        T, layout = self.T[rows], self.selector.task.layout
+        X = sparse.csr_array((T.shape[0], 1))
+        return 100 * score_known(self.selector.scorer, T, scores[rows], layout, X, thresholds)
 
     def thresholds(self, oof: np.ndarray, shrinkage: float = 10.0) -> np.ndarray:
         """Return thresholds from out-of-fold scores by the strategy that does best from fold to fold."""
@@ -127,6 +128,10 @@ POOLS: dict[str, Pool] = {
     "random forest": lambda e: e.chosen_rows and e.run.name in (*STANDING, "random-forest"),
     "balanced": lambda e: e.chosen_rows and e.run.name in (*STANDING, "logistic-balanced"),
     "everything": lambda e: True,
+    "ml-knn": lambda e: e.chosen_rows and e.run.name in (*STANDING, "mlknn"),
+    "ml-knn and balanced": lambda e: (
+        e.chosen_rows and e.run.name in (*STANDING, "mlknn", "logistic-balanced")
+    ),
     "peers": lambda e: e.run.name in PEERS,
 }
 
@@ -282,6 +287,12 @@ RULES_TRIED: dict[str, tuple[str, Any]] = {
     "stacked, 10 rows to trusted": ("standing", stacked(pull=10.0, start="trusted")),
     "stacked, 100 rows to trusted": ("standing", stacked(pull=100.0, start="trusted")),
     "stacked, random forest joins": ("random forest", stacked(most=7, pull=10.0, start="trusted")),
+    "stacked of 8": ("standing", stacked(most=8, pull=10.0, start="trusted")),
+    "stacked of 8, ML-kNN joins": ("ml-knn", stacked(most=8, pull=10.0, start="trusted")),
+    "stacked of 8, ML-kNN and balanced join": (
+        "ml-knn and balanced",
+        stacked(most=8, pull=10.0, start="trusted"),
+    ),
     "stacked, everything joins": ("everything", stacked(most=8, pull=10.0, start="trusted")),
     "balanced logistic joins": ("balanced", equal),
     "linear candidates on rows of each kind": ("all rows", equal),
@@ -330,13 +341,49 @@ def cell(gains: np.ndarray) -> str:
     return f"{values.mean():+.2f} ± {error:.2f} ({(values > 0).sum()}/{(values < 0).sum()}{sets})"
 
 
+def contest(path: Path, measure: str) -> tuple[float, float]:
+    """Return our gain over the peer chosen by its folds, and its error over resamples of the rows."""
+    split = Split.load(path, measure)
+    answers = []
+    for pool_name, rule in (("standing", standing), ("peers", best)):
+        answers.append(rule(split, [entry for entry in split.entries if POOLS[pool_name](entry)]))
+
+    def gain(rows: Any) -> float:
+        return float(np.subtract(*(split.value(*answer, rows) for answer in answers)))
+
+    rng, n = np.random.default_rng(0), split.T.shape[0]
+    return gain(slice(None)), float(np.std([gain(rng.integers(0, n, n)) for _ in range(RESAMPLES)]))
+
+
+def show_contest(options: argparse.Namespace) -> None:
+    """Print how many cells are ahead, level and behind."""
+    file = options.folder / "contest.json"
+    kept = json.loads(file.read_text()) if file.exists() else {}
+    for path in sorted(options.folder.glob("*.npz")):
+        for measure in options.measures:
+            if not options.show and f"{path.stem}|{measure}" not in kept:
+                kept[f"{path.stem}|{measure}"] = contest(path, measure)
+        file.write_text(json.dumps(kept, indent=0))
+    print("| against the peer chosen by its folds | ahead | level | behind |\n|---|---|---|---|")
+    for n_errors in (1, 2):
+        for measure in (*options.measures, None):
+            gains = np.array([pair for key, pair in kept.items() if measure in (None, key.split("|")[1])])
+            t = gains[:, 0] / np.maximum(gains[:, 1], 1e-9)
+            counts = [(t > n_errors).sum(), (abs(t) <= n_errors).sum(), (t < -n_errors).sum()]
+            print(f"| {measure or 'all'}, by {n_errors} standard errors | {' | '.join(map(str, counts))} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--measures", nargs="+", default=MEASURES)
     parser.add_argument("--rules", nargs="+", default=list(RULES_TRIED))
+    parser.add_argument("--contest", action="store_true", help="count cells ahead of a peer, and behind")
     parser.add_argument("--show", action="store_true", help="print what is kept, try nothing")
     options = parser.parse_args()
+    if options.contest:
+        show_contest(options)
+        return
     file = options.folder / "values.json"
     kept = json.loads(file.read_text()) if file.exists() else {}
     paths = [] if options.show else options.folder.glob("*.npz")

@@ -42,7 +42,7 @@ from hyperlabel.solvers.clock import working_cpu_seconds
 SETS = (
     "emotions", "scene", "yeast", "genbase", "medical", "corel5k", "delicious", "yahoo-arts",
     "yahoo5k-computers", "mediamill-real4k", "imageclef07a", "bibtex", "enron", "birds", "flags", "slashdot",
-    "tmc2007-500", "20ng", "ohsumed", "rcv1sub1", "yahoo-reference", "sider",
+    "tmc2007-500", "20ng", "ohsumed", "rcv1sub1", "yahoo-reference",
 )  # fmt: skip
 TRAIN_ROWS, HELD_OUT_ROWS, LABELS, FOLDS = 700, 1500, 50, 3
 KINDS = ("ndcg_at_5", "ranking_loss", "f1_macro")  # of measures, that grids are judged by

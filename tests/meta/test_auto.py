@@ -518,6 +518,32 @@ def test_candidates_leave_time_for_the_blend_of_the_leaders(data, monkeypatch):
     assert any("blend" in row["method"] for row in model.leaderboard_)
 
 
+def test_time_is_kept_back_as_blends_take_it_and_a_refusal_says_why(data, monkeypatch):
+    X, Y = data
+    task = Task(X, sparse.csr_array(Y.astype(float)), None, list(KFold(3).split(X)), None, None, 0)
+    runs = [CandidateRun(name, {}, BinaryRelevance(), 1.0 * Y, 1.0, 10.0) for name in ("a", "b", "c")]
+    for ranks, n_scorings in ((True, 6), (False, 17)):
+        selector = Selector(task, None, "f1_macro", ranks=ranks)
+        selector.seconds = 2.0
+        assert selector.needs(runs, [0, 1, 2]) == 2.0 * n_scorings + 1.3 * 30.0
+        assert selector.needs(runs, [0]) == 2.0 + 1.3 * 10.0
+
+    clock = [0.0]
+    monkeypatch.setattr(AutoMultiLabel, "_clock", staticmethod(lambda: clock[0]))
+
+    def costly(task, deadline):
+        clock[0] += 1.0
+        yield CandidateRun("ridge", {}, BinaryRelevance(), 1.0 * task.Y.toarray(), 1.0, 50.0)
+
+    names = [portfolio.Candidate("ridge", costly), portfolio.Candidate("plst", costly, like_ridge=True)]
+    monkeypatch.setattr("hyperlabel.meta.auto.PORTFOLIO", names)
+    model = AutoMultiLabel("ndcg_at_5", time_budget=60.0, cv=KFold(3)).fit(X, Y)
+    assert model.leaderboard_[-1]["skipped"] == "no time left"  # 59 s are, but 65 of them are kept back
+    clock[0] = 0.0
+    model = AutoMultiLabel("ndcg_at_5", time_budget=2.0, cv=KFold(3)).fit(X, Y)
+    assert model.leaderboard_[-1]["skipped"] == "would take about 2 s"
+
+
 def test_large_tables_are_judged_on_a_part_of_their_rows(data, monkeypatch):
     X, Y = data
     monkeypatch.setattr("hyperlabel.meta.auto.TESTED", 60 * Y.shape[1])

@@ -240,7 +240,8 @@ class AutoMultiLabel(CallbackSupportMixin, ConsistentLabels, OutOfFoldProbabilit
         reserved_seconds = selector.seconds + selector.needs(candidate_runs, leading_runs)
         needed = 1.5 * candidate_runs[0].seconds if candidate_runs and candidate.like_ridge else 0.0
         if candidate_runs and self._clock() + reserved_seconds + needed > deadline:
-            raise OutOfTime(needed) if needed else TimeoutError("no time left")
+            is_too_slow = self._clock() + needed > deadline
+            raise OutOfTime(needed) if is_too_slow else TimeoutError("no time left")
         for candidate_run in candidate.run(task, deadline - reserved_seconds if candidate_runs else np.inf):
             candidate_scores.append(selector.one(len(candidate_runs), candidate_run))
             candidate_runs.append(candidate_run)
