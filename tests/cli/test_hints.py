@@ -134,7 +134,7 @@ def test_a_long_fit_is_told_by_its_first_block(monkeypatch):
 
     rng = np.random.default_rng(0)
     X = sparse.random_array((2600, 5200), density=0.002, rng=rng, format="csr")
-    Y = sparse.random_array((2600, 300), density=0.01, rng=rng, format="csr").sign()
+    Y = sparse.random_array((2600, 1100), density=0.01, rng=rng, format="csr").sign()
     for model in (BinaryRelevance(alpha=1.0), ThresholdTuner(BinaryRelevance(alpha=1.0))):  # as fit makes it
         times = iter([0.0, 20.0])
         monkeypatch.setattr(clock, "working_seconds", lambda times=times: next(times))
@@ -142,6 +142,11 @@ def test_a_long_fit_is_told_by_its_first_block(monkeypatch):
             UserWarning, match="about 6 minutes, by the time of its first block. Faster: --words 1300"
         ):
             assert warn_of_long_fit(model, X, Y, Choices()) == 18 * 20.0
+    later_times = iter([0.0, 20.0])
+    monkeypatch.setattr(clock, "working_seconds", lambda: next(later_times))
+    monkeypatch.setattr("hyperlabel.tabular.fit_time.folds_share_factor", lambda *shape: False)
+    with pytest.warns(UserWarning, match="about 18 minutes"):  # each of five folds is solved by itself
+        assert warn_of_long_fit(BinaryRelevance(alpha=1.0), X, Y, Choices()) == 54 * 20.0
     assert warn_of_long_fit(BinaryRelevance(alpha=1.0), X[:, :900], Y, Choices()) is None  # a small one
 
 

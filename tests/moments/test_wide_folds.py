@@ -7,7 +7,7 @@ from scipy import sparse
 
 from hyperlabel import BinaryRelevance, ThresholdTuner
 from hyperlabel.moments import wide_folds
-from hyperlabel.solvers.ridge.held_out import can_score_held_out
+from hyperlabel.solvers.ridge.held_out import leave_out_tests_alone, shares_factor
 
 N_ROWS = 120
 
@@ -40,7 +40,7 @@ def test_one_factorisation_gives_the_scores_of_a_fit_on_each_training_fold(texts
     assert not calls
     refitted = ridge(solver="samples").fit(X, Y, sample_weight=weights)
     assert_allclose(shared.oof_scores_, refitted.oof_scores_, atol=1e-10)
-    monkeypatch.setattr(wide_folds, "can_score_held_out", lambda *a, **k: False)
+    monkeypatch.setattr(wide_folds, "shares_factor", lambda *a, **k: False)
     by_fold = ridge().fit(X, Y, sample_weight=weights)
     assert len(calls) == 4
     assert_allclose(by_fold.oof_scores_, refitted.oof_scores_, atol=1e-5)
@@ -81,12 +81,15 @@ def test_folds_that_leave_out_other_rows_are_fitted_one_by_one(texts, monkeypatc
 
 
 def test_one_factorisation_is_for_many_labels_and_folds():
-    X = sparse.random_array((2000, 9000), density=0.001, rng=np.random.default_rng(0), format="csr")
-    rows = np.arange(2000)
-    splits = [(np.setdiff1d(rows, test), test) for test in np.array_split(rows, 10)]
     options = {"itemsize": 4, "memory_limit": 2**30}
-    assert can_score_held_out(X, 300, splits, **options)
-    assert not can_score_held_out(X, 1, splits, **options)
-    assert not can_score_held_out(X, 300, splits, itemsize=4, memory_limit=2**20)
-    twice = [(np.r_[train[:-1], train[0]], test) for train, test in splits]
-    assert not can_score_held_out(X, 300, twice, **options)
+    assert shares_factor(2000, 20_000, 300, 10, **options)
+    assert not shares_factor(2000, 20_000, 1, 10, **options)
+    assert not shares_factor(2000, 20_000, 300, 10, itemsize=4, memory_limit=2**20)
+
+
+def test_only_folds_of_all_other_rows_follow_from_it():
+    rows = np.arange(20)
+    splits = [(np.setdiff1d(rows, test), test) for test in np.array_split(rows, 4)]
+    assert leave_out_tests_alone(20, splits)
+    assert not leave_out_tests_alone(20, [(np.r_[train[:-1], train[0]], test) for train, test in splits])
+    assert not leave_out_tests_alone(20, [(train[1:], test) for train, test in splits])

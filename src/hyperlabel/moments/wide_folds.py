@@ -11,7 +11,7 @@ from hyperlabel._base import constant_labels, label_counts, place_constant_label
 from hyperlabel.moments.auto_params import decide_threshold, is_auto
 from hyperlabel.moments.linear_map import LinearMap, signed_targets
 from hyperlabel.solvers.ridge.evidence import krylov_alpha
-from hyperlabel.solvers.ridge.held_out import can_score_held_out, score_held_out
+from hyperlabel.solvers.ridge.held_out import leave_out_tests_alone, score_held_out, shares_factor
 from hyperlabel.solvers.ridge.krylov_path import KRYLOV_BYTES
 from hyperlabel.solvers.ridge.label_blocks import SETTLED, SINGLE, solve_label_blocks
 
@@ -65,13 +65,15 @@ class WideFolds:
         has_empty_rows = self.weights is not None and not (self.weights > 0).all()
         if has_empty_rows or is_auto(self.threshold):
             return False
-        return can_score_held_out(
-            self.X,
+        is_cheaper = shares_factor(
+            self.X.shape[0],
+            self.X.nnz,
             self.Y.shape[1],
-            self.splits,
+            len(self.splits),
             itemsize=np.dtype(self._dtype()).itemsize,
             memory_limit=KRYLOV_BYTES if self.memory_limit is None else self.memory_limit,
         )
+        return is_cheaper and leave_out_tests_alone(self.X.shape[0], self.splits)
 
     def _from_one_factor(self, alpha: float) -> Iterator[np.ndarray]:
         tests = [test for _, test in self.splits]

@@ -104,9 +104,23 @@ def _estimate_parts(shape: FitShape, choices: Choices) -> tuple[str, dict[str, i
     if solver_memory.route == "gram":  # each fold keeps its own moments beside those it is solved from
         solver_bytes += 8 * (n_folds + 3) * d * d
     has_scores = choices.thresholds != "none" or choices.precision is not None
+    if (
+        has_scores
+        and solver_memory.route == "krylov"
+        and folds_share_factor(n, n_nonzeros or n * d, k, n_folds)
+    ):
+        solver_bytes += int(1.1 * 4 * n * n)
     parts = {"program": _BASE, "rows": row_bytes, "solver": solver_bytes}
     # scores, their sorted copy and the calibrated ones
     return solver_memory.route, parts | {"out-of-fold scores": 24 * n * k if has_scores else 0}
+
+
+def folds_share_factor(n_rows: int, n_nonzeros: int, n_labels: int, n_folds: int) -> bool:
+    """Say whether all folds of wide sparse rows come from one factorisation over samples."""
+    from hyperlabel.solvers.ridge.held_out import shares_factor
+    from hyperlabel.solvers.ridge.krylov_path import KRYLOV_BYTES
+
+    return shares_factor(n_rows, n_nonzeros, n_labels, n_folds, itemsize=4, memory_limit=KRYLOV_BYTES)
 
 
 def _advise(shape: FitShape, choices: Choices, label_counts: np.ndarray, limit: float) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hyperlabel.tabular.fit_plan import folds_share_factor
 from hyperlabel.tabular.pipeline import SUMS, Choices
 
 _LONG = 60.0  # seconds above which a fit says how long it will take
@@ -97,11 +98,14 @@ def _time_ridge(classifier: Any, row_features: Any, Y: Any) -> float | None:
 
 
 def _time_labels(ridge: Any, row_features: Any, Y: Any, choices: Choices) -> float | None:
-    """Fit a block of labels: wide sparse rows are solved in such blocks, each in all folds."""
+    """Fit a block of labels: wide sparse rows are solved in such blocks."""
     from hyperlabel.linear import BinaryRelevance
 
     n_folds = 0 if choices.thresholds == "none" else (3 if row_features.shape[0] > 4000 else 5)
-    n_pieces = math.ceil(Y.shape[1] / _BLOCK_LABELS) * (1 + n_folds)
+    n_solves = 1 + n_folds
+    if n_folds and folds_share_factor(row_features.shape[0], row_features.nnz, Y.shape[1], n_folds):
+        n_solves = 2  # one factorisation for all folds takes no longer than a fit
+    n_pieces = math.ceil(Y.shape[1] / _BLOCK_LABELS) * n_solves
     if n_pieces < _FEWEST_PIECES:
         return None
     alpha = ridge.alpha if isinstance(ridge.alpha, float) else 1.0

@@ -30,17 +30,17 @@ from hyperlabel.solvers.operators import CenteredRows
 _STEPS_PER_PRODUCT = 1000
 
 
-def can_score_held_out(
-    X: sparse.csr_array, n_labels: int, splits: Sequence[Any], *, itemsize: int, memory_limit: float
+def shares_factor(
+    n_rows: int, n_nonzeros: int, n_labels: int, n_folds: int, *, itemsize: int, memory_limit: float
 ) -> bool:
-    """Say whether one factorisation fits in memory, and serves all folds sooner than a solve for each.
+    """Say whether one factorisation fits in memory, and serves all folds sooner than a solve for each."""
+    fold_steps = _STEPS_PER_PRODUCT * n_folds * n_labels * n_nonzeros
+    return itemsize * n_rows**2 <= memory_limit and n_rows**3 <= fold_steps
 
-    Each fold must be learned from all rows but its own.
-    """
-    n = X.shape[0]
-    if itemsize * n * n > memory_limit or n**3 > _STEPS_PER_PRODUCT * len(splits) * n_labels * X.nnz:
-        return False
-    return all(np.array_equal(np.sort(np.r_[train, test]), np.arange(n)) for train, test in splits)
+
+def leave_out_tests_alone(n_rows: int, splits: Sequence[Any]) -> bool:
+    """Say whether each fold is learned from all rows but those it is tested on."""
+    return all(np.array_equal(np.sort(np.r_[train, test]), np.arange(n_rows)) for train, test in splits)
 
 
 def score_held_out(
