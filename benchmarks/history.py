@@ -178,7 +178,7 @@ def record() -> None:
 
 
 def draw() -> None:
-    """Draw every ratio over the commits, as a share of its first value."""
+    """Draw every ratio over the commits."""
     import matplotlib as mpl
 
     mpl.use("svg")
