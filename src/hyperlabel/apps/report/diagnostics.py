@@ -21,7 +21,7 @@ def honest_probabilities(judged: PageScores) -> np.ndarray:
     p = np.empty(judged.scores.shape)
     splitter = IterativeStratifiedKFold(min(5, len(p)), shuffle=True, random_state=0)
     for train_rows, test_rows in splitter.split(judged.scores, judged.Y):
-        calibrators = Calibrators.fit(judged.scores[train_rows], judged.Y[train_rows])
+        calibrators = Calibrators.fit(judged.scores[train_rows], judged.targets[train_rows])
         p[test_rows] = calibrators.probabilities(judged.scores[test_rows])
     return p
 
@@ -46,10 +46,11 @@ def reliability_points(truth: np.ndarray, p: np.ndarray) -> list[list[float]]:
 def reliability_curves(judged: PageScores) -> dict[str, Any]:
     """Return the reliability diagram of all labels together, and that of each label."""
     p = honest_probabilities(judged)
-    truth = judged.Y.toarray() > 0
+    truth, known = judged.Y.toarray() > 0, judged.known
+    by_label = zip(truth.T, p.T, known.T, strict=True)
     return {
-        "all": reliability_points(truth.ravel(), p.ravel()),
-        "label": [reliability_points(truth[:, j], p[:, j]) for j in range(p.shape[1])],
+        "all": reliability_points(truth[known], p[known]),
+        "label": [reliability_points(t[is_known], q[is_known]) for t, q, is_known in by_label],
     }
 
 
@@ -59,7 +60,7 @@ def replaced_labels(judged: PageScores) -> dict[str, list[Any]]:
     `missed` is the number of rows for each label, `instead` its replacements with the number of those rows,
     the most frequent first.
     """
-    label_sets = sparse.csr_array(honest_sets(judged).astype(np.int64))
+    label_sets = sparse.csr_array((honest_sets(judged) & judged.known).astype(np.int64))
     truth = sparse.csr_array((judged.Y > 0).astype(np.int64))
     hits = label_sets.multiply(truth)
     missed, wrong = sparse.csr_array(truth - hits), sparse.csr_array(label_sets - hits)
@@ -95,7 +96,7 @@ def learning_curve(
 
 
 def _macro_f1(judged: PageScores) -> float:
-    label_sets, truth = honest_sets(judged), judged.Y.toarray() > 0
+    label_sets, truth = honest_sets(judged) & judged.known, judged.Y.toarray() > 0
     hits = (label_sets & truth).sum(axis=0)
     entries = label_sets.sum(axis=0) + truth.sum(axis=0)
     occurs = truth.any(axis=0)

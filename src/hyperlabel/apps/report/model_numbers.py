@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class PageScores:
 
     `kind` says where the scores come from: "out of fold" or "as new rows". `strategy` is how the thresholds
     were chosen on these very scores, None if on others; `rule` says so where the model decides otherwise than
-    by a threshold for each label.
+    by a threshold for each label. Y is 0 where nobody knows a label, and `missing` says where that is.
     """
 
     scores: np.ndarray
@@ -36,6 +37,19 @@ class PageScores:
     strategy: Strategy | None = None
     guarantee: float | None = None
     rule: str = ""
+    missing: sparse.csr_array | None = None
+
+    @cached_property
+    def targets(self) -> sparse.csr_array:
+        """Y with NaN where nobody knows."""
+        return self.Y if self.missing is None else sparse.csr_array(self.Y + self.missing * np.nan)
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """Which entries somebody knows."""
+        if self.missing is None:
+            return np.ones(self.Y.shape, dtype=bool)
+        return np.asarray(self.missing.toarray() == 0)
 
 
 @dataclass(frozen=True)
@@ -54,10 +68,10 @@ class ThresholdTable:
 
 def threshold_tables(judged: PageScores) -> Iterator[ThresholdTable]:
     """Yield the threshold table of each label."""
-    for label_scores, has_label, threshold in zip(
-        judged.scores.T, rows_by_label(judged.Y), judged.thresholds, strict=True
+    for label_scores, has_label, known, threshold in zip(
+        judged.scores.T, rows_by_label(judged.Y), judged.known.T, judged.thresholds, strict=True
     ):
-        yield threshold_table(label_scores, has_label, float(threshold))
+        yield threshold_table(label_scores, has_label, float(threshold), known)
 
 
 def rows_by_label(Y: sparse.csr_array) -> Iterator[np.ndarray]:
@@ -67,8 +81,11 @@ def rows_by_label(Y: sparse.csr_array) -> Iterator[np.ndarray]:
         yield label_columns[:, [j]].toarray().ravel() > 0
 
 
-def threshold_table(scores: np.ndarray, has_label: np.ndarray, threshold: float) -> ThresholdTable:
-    """Return the thresholds to offer for one label, with the exact counts at each of them."""
+def threshold_table(
+    scores: np.ndarray, has_label: np.ndarray, threshold: float, known: np.ndarray | None = None
+) -> ThresholdTable:
+    """Return the thresholds to offer for one label, with the exact counts of known rows at each of them."""
+    lacks_label = ~has_label if known is None else known & ~has_label
     distinct_scores = np.unique(scores)
     score_midpoints = (distinct_scores[1:] + distinct_scores[:-1]) / 2
     score_midpoints = score_midpoints[
@@ -93,7 +110,7 @@ def threshold_table(scores: np.ndarray, has_label: np.ndarray, threshold: float)
         chosen_edge,
         buckets,
         np.bincount(buckets[has_label], minlength=n_buckets),
-        np.bincount(buckets[~has_label], minlength=n_buckets),
+        np.bincount(buckets[lacks_label], minlength=n_buckets),
     )
 
 
@@ -125,7 +142,7 @@ def summary_metrics(judged: PageScores) -> dict[str, Any]:
     each fifth. Every figure and its interval come from these decisions. Labels on no row do not count in the
     mean.
     """
-    label_sets, Y = honest_sets(judged), judged.Y
+    label_sets, Y = honest_sets(judged) & judged.known, judged.Y
     predicted_sets = sparse.csr_array(label_sets.astype(np.int64))
     hit_sets = predicted_sets.multiply(Y).tocsr()
     n = Y.shape[0]
@@ -192,7 +209,7 @@ def honest_sets(judged: PageScores) -> np.ndarray:
     """Return label sets by thresholds chosen on other rows: chosen again for each fifth where needed."""
     if judged.strategy is None:
         return decide(judged.scores, judged.thresholds)
-    return decide_by_folds(judged.strategy, OutOfFold(judged.scores, judged.Y))
+    return decide_by_folds(judged.strategy, OutOfFold(judged.scores, judged.targets))
 
 
 def decide_by_folds(strategy: Strategy, data: OutOfFold) -> np.ndarray:
@@ -203,8 +220,11 @@ def decide_by_folds(strategy: Strategy, data: OutOfFold) -> np.ndarray:
 
 def calibration_errors(judged: PageScores, p: np.ndarray) -> list[float]:
     """Return the calibration error of each label's probabilities."""
-    label_curves = [reliability(judged.Y[:, [j]], p[:, [j]], n_bins=10) for j in range(p.shape[1])]
-    return [round(float(curve.calibration_error), 5) for curve in label_curves]
+    label_curves = [
+        reliability(judged.targets[:, [j]], p[:, [j]], n_bins=10) if judged.known[:, j].any() else None
+        for j in range(p.shape[1])
+    ]
+    return [0.0 if curve is None else round(float(curve.calibration_error), 5) for curve in label_curves]
 
 
 def row_review_order(judged: PageScores, p: np.ndarray) -> np.ndarray:
@@ -212,6 +232,7 @@ def row_review_order(judged: PageScores, p: np.ndarray) -> np.ndarray:
     label_doubt = p.copy()
     positive_rows, positive_labels = judged.Y.nonzero()
     label_doubt[positive_rows, positive_labels] = 1 - label_doubt[positive_rows, positive_labels]
+    label_doubt = np.where(judged.known, label_doubt, np.minimum(p, 1 - p))
     return np.argsort(-label_doubt.max(axis=1), kind="stable")
 
 

@@ -67,7 +67,7 @@ def model_report(
 ) -> str:
     """Return the page of a fitted Pipeline as one self-contained HTML text."""
     options = options or PageOptions()
-    p = Calibrators.fit(judged.scores, judged.Y).probabilities(judged.scores)
+    p = Calibrators.fit(judged.scores, judged.targets).probabilities(judged.scores)
     review_order = numbers.row_review_order(judged, p)
     page_rows = np.sort(review_order[: options.max_rows])
     page_content, page_arrays = _collect_rows(judged, rows, page_rows, review_order, p)
@@ -130,6 +130,9 @@ def _collect_rows(
             if page_position[i] >= 0
         },
         "growth": rows.growth,
+        "unknown": []
+        if judged.missing is None
+        else [np.flatnonzero(~known).tolist() for known in judged.known[page_rows]],
     }
     review_positions = page_position[review_order]
     row_arrays = {
@@ -188,12 +191,15 @@ def _find_partners(pair_counts: np.ndarray, j: int) -> list[list[int]]:
 def _find_worst_rows(judged: PageScores, page_rows: np.ndarray) -> list[list[list[int]]]:
     """Return for each label its positive rows with the lowest scores and negative rows with the highest."""
     rows_of_label = []
-    for label_scores, has_label in zip(
-        judged.scores[page_rows].T, numbers.rows_by_label(judged.Y[page_rows]), strict=True
+    for label_scores, has_label, known in zip(
+        judged.scores[page_rows].T,
+        numbers.rows_by_label(judged.Y[page_rows]),
+        judged.known[page_rows].T,
+        strict=True,
     ):
         score_order = np.argsort(label_scores, kind="stable")
         lowest_positives = score_order[has_label[score_order]][:_LISTED]
-        highest_negatives = score_order[~has_label[score_order]][::-1][:_LISTED]
+        highest_negatives = score_order[(known & ~has_label)[score_order]][::-1][:_LISTED]
         rows_of_label.append([lowest_positives.tolist(), highest_negatives.tolist()])
     return rows_of_label
 

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from hyperlabel._base import score_rows
+from hyperlabel._missing_labels import split_missing
 from hyperlabel.apps.report.model_numbers import PageScores, decide_by_folds, honest_sets
 from hyperlabel.decision.strategies import OutOfFold, PerLabel, ThresholdStrategy, make_strategy
 from hyperlabel.meta import ThresholdTuner
@@ -25,15 +26,17 @@ def score_page_rows(
     else:
         row_scores = score_rows(model, rows)
     thresholds, rule_sentence = _get_model_thresholds(final_step, row_scores, Y)
+    known_labels, missing = split_missing(sparse.csr_array(Y))
     has_guarantee = getattr(final_step, "strategy", "") == "precision_at_least"
     return PageScores(
         row_scores,
-        Y,
+        known_labels,
         thresholds,
         "out of fold" if is_out_of_fold else "as new rows",
         strategy=_get_strategy(final_step) if is_out_of_fold or rule_sentence else None,
         guarantee=float(final_step.precision) if has_guarantee else None,
         rule=rule_sentence,
+        missing=missing,
     )
 
 

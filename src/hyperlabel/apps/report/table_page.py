@@ -23,8 +23,8 @@ def model_html(
     """Return the page of a loaded model on labelled rows, scored "out-of-fold" or as "held-out" ones."""
     columns, model_inputs = file.columns, file.columns.inputs(dataset)
     Y, unknown_labels = aligned_labels(dataset, columns.label_names, normalise=columns.normalise)
-    Y = _known_labels(Y)
-    if not Y.nnz:
+    n_unknown = int(np.isnan(Y.data).sum())
+    if Y.nnz == n_unknown:
         raise ValueError(f"No row of {data} carries a label of the model: is it the right file?")
     row_groups = None if scores == "held-out" else keep_together(dataset, columns)[0].groups  # as fit did
     page_scores = score_page_rows(file.model, model_inputs, Y, scores, groups=row_groups)
@@ -45,6 +45,9 @@ def model_html(
         f"{columns.method} model",
         f"{plural(len(dataset), 'row')} of {Path(data).name}, scored {page_scores.kind}",
     ]
+    if n_unknown:
+        n_entries = Y.shape[0] * Y.shape[1]
+        subtitle_facts.append(f"{n_unknown} of {n_entries} label entries unknown and left out")
     if unknown_labels:
         subtitle_facts.append(f"{plural(len(unknown_labels), 'label')} unknown to the model left out")
     return model_report(
@@ -67,14 +70,6 @@ def model_html(
 def _safe_rows(model_inputs: Any, rows: Any) -> Any:
     """Return some of the rows, which may be a list of texts."""
     return [model_inputs[i] for i in rows] if isinstance(model_inputs, list) else model_inputs[rows]
-
-
-def _known_labels(Y: Any) -> Any:
-    """Return Y with entries nobody knows taken as absent: a page counts in whole rows."""
-    Y = sparse.csr_array(Y, copy=True)
-    Y.data = np.nan_to_num(Y.data).astype(np.int64)
-    Y.eliminate_zeros()
-    return Y
 
 
 def _join_texts(rows: Any, columns: Any) -> list[str]:
@@ -128,7 +123,7 @@ def _plain_cell(cell: Any) -> str | float | None:
 def _can_write_rows(dataset: Any, columns: Any, *, has_texts: bool) -> bool:
     """Say whether a page can write corrected rows as the training file has them."""
     has_inputs = columns.format == "table" and (has_texts or not columns.text)
-    # a vector is in a file of its own, and labels nobody knows would be written as absent
+    # a vector is in a file of its own; labels nobody knows are written in columns of 0 and 1, not in lists
     is_plain = columns.n_features <= _MOST_NUMBERS and not columns.vectors
     is_known = dataset.missing is None or not dataset.missing.nnz
-    return has_inputs and is_plain and is_known
+    return has_inputs and is_plain and (is_known or bool(columns.labels))

@@ -18,6 +18,7 @@ function prepared(data) {
   data.byRows = data.labels.map((_, j) => j).sort((a, b) => data.tables(b).rows - data.tables(a).rows);
   data.score = (label, row) => scoreOf(data, label, row);
   data.carriedLabels = (row) => carriedBy(data, row);
+  data.unknownLabels = (row) => new Set(data.unknown[row] ?? []);
   data.thresholdValue = (j) => {
     const t = data.currentThreshold[j], { size, edge } = data.tables(j);
     return t < 0 ? -1e300 : t >= size ? 1e300 : edge(t);

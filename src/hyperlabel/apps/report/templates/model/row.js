@@ -3,7 +3,7 @@ import { $, h, show, share, whole, plural, say, named, labelPicker } from "./dom
 import { marginBar } from "./charts.js";
 
 const SHOWN = 10;
-const STATES = { set: "the row carries it in your file", predicted: "the model predicts it; the row does not carry it", accepted: "accepted by you", rejected: "rejected by you" };
+const STATES = { unknown: "nobody said whether the row carries it", set: "the row carries it in your file", predicted: "the model predicts it; the row does not carry it", accepted: "accepted by you", rejected: "rejected by you" };
 
 export class RowView {
   constructor(data) {
@@ -34,6 +34,7 @@ export class RowView {
     $("row-place").textContent = `${whole(this.order + 1)} of ${whole(data.review.length)}, most doubtful first`;
     $("row-go").value = data.rows[row];
     this.carried = data.carriedLabels(row);
+    this.unknown = data.unknownLabels(row);
     const margin = (j) => data.score(j, row) - data.thresholdValue(j);
     const ranked = data.labels.map((_, j) => j).sort((a, b) => margin(b) - margin(a));
     const must = ranked.filter((j) => this.carried.has(j) || margin(j) > 0 || this.decided(j) !== undefined);
@@ -56,7 +57,7 @@ export class RowView {
   line(j, i, reach) {
     const { data, row } = this, score = data.score(j, row), threshold = data.thresholdValue(j), decided = this.decided(j);
     const has = decided ?? this.carried.has(j), name = data.labels[j];
-    const state = decided === undefined ? (this.carried.has(j) ? "set" : score > threshold ? "predicted" : "") : decided ? "accepted" : "rejected";
+    const state = decided === undefined ? (this.carried.has(j) ? "set" : this.unknown.has(j) ? "unknown" : score > threshold ? "predicted" : "") : decided ? "accepted" : "rejected";
     const button = (text, title, value) => h("button", { type: "button", title, "aria-label": `${title} ${name}`, "aria-pressed": String(decided === value), onclick: () => { this.at = i; this.decide(j, value); } }, text);
     return h("li", { class: `choice ${i === this.at ? "current" : ""} ${has ? "has" : ""}`, "aria-current": i === this.at ? "true" : null, onclick: () => { this.at = i; this.refresh(); } },
       h("span", { class: "name", title: name }, named(name)), h("span", { class: `state ${state}`, title: STATES[state] }, state),
@@ -121,8 +122,8 @@ export class RowView {
   // Rows whose labels differ from the file.
   changed() {
     return [...this.changes.keys()].filter((row) => {
-      const carried = this.data.carriedLabels(row);
-      return [...this.changes.get(row)].some(([label, value]) => carried.has(label) !== value);
+      const carried = this.data.carriedLabels(row), unknown = this.data.unknownLabels(row);
+      return [...this.changes.get(row)].some(([label, value]) => unknown.has(label) || carried.has(label) !== value);
     }).sort((a, b) => a - b);
   }
 
@@ -141,8 +142,8 @@ export class RowView {
   lines(now) {
     const { data } = this, { text = [], numbers = [], labelColumn = null, labels = [] } = data.export ?? {};
     return this.changed().map((row) => {
-      const set = data.carriedLabels(row);
-      if (now) for (const [label, value] of this.changes.get(row)) value ? set.add(label) : set.delete(label);
+      const set = data.carriedLabels(row), unknown = data.unknownLabels(row);
+      if (now) for (const [label, value] of this.changes.get(row)) { value ? set.add(label) : set.delete(label); unknown.delete(label); }
       const names = [...set].sort((a, b) => a - b).map((j) => data.labels[j]);
       if (!data.export) return JSON.stringify({ row: data.rows[row], labels: names });
       const out = {};
@@ -150,7 +151,7 @@ export class RowView {
       else text.forEach((column, i) => { out[column] = i ? "" : data.texts[row]; });
       if (!data.cells) numbers.forEach((column, i) => { out[column] = data.numbers[row][i]; });
       if (labelColumn) out[labelColumn] = names;
-      else labels.forEach((column, j) => { out[column] = set.has(j) ? 1 : 0; });
+      else labels.forEach((column, j) => { out[column] = set.has(j) ? 1 : unknown.has(j) ? "unknown" : 0; });
       return JSON.stringify(out);
     }).map((line) => `${line}\n`).join("");
   }
