@@ -167,15 +167,16 @@ def test_categories_and_several_texts_are_shown_and_written(tmp_path):
     assert found["cells"][0] == [lines[found["rows"][0] - 1][name] for name in found["columns"]]
 
 
-def test_a_page_does_not_write_rows_whose_labels_nobody_knows(tmp_path):
-    """It would write an unknown entry as 0, and the model would learn it."""
+def test_a_page_knows_which_labels_of_a_row_nobody_knows(tmp_path):
+    """It writes them as unknown: as 0 the model would learn what nobody said."""
     table, lines = tmp_path / "t.csv", ["body,a,b"]
     for i in range(60):
         lines.append(f"word{i % 7} said{i % 5} here,{int(i % 7 < 3)},{'' if i % 9 == 0 else int(i % 5 < 2)}")
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for blank, is_written in (("missing", False), ("no", True)):
+    for blank, n_unknown in (("missing", 7), ("no", 0)):
         options = ("--labels", "a,b", "--text", "body", "--blank", blank)
         run("fit", table, *options, "-o", tmp_path / "m.hyper")
         run("report", tmp_path / "m.hyper", table, "-o", tmp_path / "p.html")
         found = content((tmp_path / "p.html").read_text(encoding="utf-8"))[0]
-        assert (found["export"] is not None) == is_written
+        assert found["export"] is not None
+        assert sum(map(len, found["unknown"])) == n_unknown
