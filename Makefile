@@ -90,7 +90,7 @@ soak: setup ## 500 clients of one server for ten minutes, then two writers of a 
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m attack.server_soak $(SOAK)
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m attack.acknowledged --rows 10000 --kills 200
 
-# Everything in full, an hour and a half of one core, is REPRODUCE=; the data are those of HYPERLABEL_DATA.
+# Everything in full, two hours of one core, is REPRODUCE=; the data are those of HYPERLABEL_DATA.
 REPRODUCE ?= --quick
 reproduce: setup ## the papers' tables and figures beside ours, in small; REPRODUCE="--list" shows what there is
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m reproduction $(REPRODUCE)

@@ -49,7 +49,7 @@ READINGS = (
               tuple(f"jcp14-metric-{measure}" for measure in ("f1", "precision", "recall")), column=average)
       for average in ("micro", "macro")),
     Reading("jcp14", "as counted, HOPLS with the hyperedge weights of CVPR'09", ("jcp14-weights",)),
-    Reading("jcp14", "as counted, HOPLS with all ten tradeoffs (emotions)", ("jcp14-tradeoffs",)),
+    Reading("jcp14", "as counted, HOPLS with all ten tradeoffs", ("jcp14-tradeoffs",)),
     Reading("jcp14", "as counted, CCA without a ridge", ("jcp14-cca",)),
     Reading("cvpr09", "C and ν as printed; the second column is the mean of (31) where it is defined",
             ("cvpr09-table1", "cvpr09-table2"), counted=True),
