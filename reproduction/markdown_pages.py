@@ -15,7 +15,7 @@ from reproduction import PAPERS, items
 from reproduction.claims import costs, summary
 from reproduction.inventory import inventory_page
 from reproduction.item import item_notes
-from reproduction.result import Cpu, Result
+from reproduction.result import Cpu, Curve, Result
 from reproduction.why_page import why_page
 
 RECORD = "results.json"
@@ -47,7 +47,7 @@ def merge(stored: Sequence[Result], new: Sequence[Result]) -> list[Result]:
 def keep_fuller_parts(new: Result, stored: Result) -> Result:
     """Return a result of an unfinished run with the stored numbers that are means over more partitions.
 
-    Stored curves stay: they do not say of how many partitions each point is the mean.
+    So are curves. One of a single row may be a mean over any number of partitions, and stays.
     """
     new_numbers = {(number.row, number.column): number for number in new.numbers}
     stored_numbers = {(number.row, number.column): number for number in stored.numbers}
@@ -55,7 +55,12 @@ def keep_fuller_parts(new: Result, stored: Result) -> Result:
         key for key, number in stored_numbers.items()
         if key not in new_numbers or number.n >= new_numbers[key].n
     }  # fmt: skip
-    if fuller >= new_numbers.keys() and (stored.curves or not new.curves):
+    new_curves = {curve.title: curve for curve in new.curves}
+    curves = [
+        new_curves[curve.title] if 1 < _n_rows(curve) < _n_rows(new_curves.get(curve.title)) else curve
+        for curve in stored.curves
+    ]
+    if fuller >= new_numbers.keys() and curves == stored.curves and (curves or not new.curves):
         return stored
     notes = list(new.notes)
     if fuller:
@@ -67,9 +72,13 @@ def keep_fuller_parts(new: Result, stored: Result) -> Result:
     return replace(
         new,
         numbers=[stored_numbers[key] if key in fuller else number for key, number in numbers.items()],
-        curves=stored.curves or new.curves,
+        curves=curves or new.curves,
         notes=notes,
     )
+
+
+def _n_rows(curve: Curve | None) -> int:
+    return 0 if curve is None else min(len(rows) for rows in curve.scores.values())
 
 
 def write_markdown(results: list[Result], quick_results: list[Result], folder: Path) -> None:

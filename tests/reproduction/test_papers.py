@@ -313,7 +313,7 @@ def test_an_unfinished_run_replaces_nothing_over_more_partitions(tmp_path):
     assert sizes() == ([10, 3, 3], [2, 2])
     assert stored().notes[-1] == "first"
     write_markdown([result(0, 7, 2, rows=3, complete=False, notes=["n"])], [], tmp_path)
-    assert sizes() == ([10, 7, 3], [2, 2])
+    assert sizes() == ([10, 7, 3], [3, 3])
     assert stored().notes[-2:] == [
         "n",
         "2 numbers of this item came from an earlier run (2026-11-18), "
@@ -321,9 +321,11 @@ def test_an_unfinished_run_replaces_nothing_over_more_partitions(tmp_path):
     ]
     quick = Result("kdd08-table2", quick_cpu=Cpu(2, 5.0))
     write_markdown([Result("kdd08-table2", complete=False)], [quick], tmp_path)
-    assert sizes() == ([10, 7, 3], [2, 2])
+    assert sizes() == ([10, 7, 3], [3, 3])
     assert stored().quick_cpu == Cpu(2, 5.0)
     write_markdown([result(1, 1, 1, notes=["n"])], [], tmp_path)
+    assert sizes() == ([1, 1, 1], [1, 1])
+    write_markdown([result(1, 1, 1, rows=5, complete=False)], [], tmp_path)
     assert sizes() == ([1, 1, 1], [1, 1])
 
 
