@@ -27,10 +27,10 @@ MOST_TURNS = {
     "BinaryRelevance": 7,
     "HypergraphSpectral": 5,
     "PLST": 14,
-    "ThresholdTuner": 43,
+    "ThresholdTuner": 41,
     "RankSVM": 35,  # six of them to report its steps to callbacks
     "AutoMultiLabel": 1150,
-    "hyperlabel fit": 141,
+    "hyperlabel fit": 117,
 }
 # Functions that validate y; wrappers should need one call for each fit.
 Y_VALIDATION = {("_validation.py", "check_targets"), ("_known_labels.py", "encode_like")}

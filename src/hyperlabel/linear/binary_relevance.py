@@ -365,9 +365,7 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
         return get_scorer(self.scoring or "label_ranking_average_precision")
 
     def _set_cv_attributes(self, cv_scores: ClosedFormCV, rows: FitRows) -> None:
-        all_rows, oof_scores = rows.spread(cv_scores.oof_scores)
-        if self._is_ridge():
-            self._keep_truth(all_rows.Y, all_rows.weights)
+        oof_scores = rows.spread(cv_scores.oof_scores)
         if cv_scores.results is not None:
             self.cv_results_ = cv_scores.results
         self.oof_scores_ = oof_scores[:, 0] if self._layout.kind == "binary" else oof_scores

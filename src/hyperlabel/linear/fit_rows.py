@@ -89,13 +89,13 @@ class FitRows:
         params = check_method_params(self.X, self.params, indices=rows)
         return FitRows(self.X[rows], self.Y[rows], weights, None, None, params, on_off=self.on_off)
 
-    def spread(self, oof_scores: np.ndarray) -> tuple[FitRows, np.ndarray]:
-        """Return all rows, and out-of-fold scores for them, NaN for those left out."""
+    def spread(self, oof_scores: np.ndarray) -> np.ndarray:
+        """Return out-of-fold scores of all rows, NaN for those left out."""
         if self.origin is None:
-            return self, oof_scores
+            return oof_scores
         all_scores = np.full(self.origin.Y.shape, np.nan)
         all_scores[self.rows] = oof_scores
-        return self.origin, all_scores
+        return all_scores
 
 
 def known_rows_only(X: Any, Y: sparse.csr_array, groups: Any, cv: Any) -> tuple[Any, Any, Any, Any]:

@@ -147,7 +147,7 @@ class NamedSolution(NamedTuple):
     def is_too_wide(self) -> bool:
         """Whether coefficients over features should not be formed."""
         k, d = self.prior.V.shape
-        return isinstance(self.prior, PriorRidge) and self.prior.is_dual and 8 * d * k > WIDE_BYTES
+        return 8 * d * k > WIDE_BYTES and isinstance(self.prior, PriorRidge) and self.prior.is_dual
 
     def scores(self, X: Any, products: np.ndarray | None) -> np.ndarray:
         """Return the scores of rows; `products` are theirs with the rows of the fit, where they are known."""
@@ -169,7 +169,7 @@ class NamedSolution(NamedTuple):
             if rows.root is not None:
                 dual = rows.root[:, None] * dual
             return sample_map(2.0 * dual, rows.X, 2.0 * self.scale * prior.V, signed_targets(intercept))
-        blocks = list(self.blocks(squares=False))
+        blocks = list(prior.solve(self.scale, squares=False))
         coef = np.hstack([block.result.coef for block in blocks])
         return LinearMap.of_targets(coef, np.concatenate([block.result.intercept for block in blocks]))
 
@@ -211,7 +211,11 @@ def solve_named_rows(
     tol: float,
     products: np.ndarray | None = None,
 ) -> NamedSolution:
-    """Solve the ridge around g·V without sums over rows; `products` are XXᵀ, where it is known."""
+    """Solve the ridge around g·V without sums over rows; `products` are XXᵀ, where it is known.
+
+    A `route` of None is chosen here.
+    """
+    route = route or choose_named_route(X, Y.shape[1])
     prior: PriorRidge | IterativePriorRidge
     if route == "krylov":
         if alpha == "auto":
@@ -236,8 +240,7 @@ def solve_named_rows(
 
 def score_held_out(X: Any, Y: sparse.csr_array, V: Any, alpha: float, train: Any, test: Any) -> np.ndarray:
     """Return the scores of validated rows `test` by the ridge around g·V of the rows `train`."""
-    route: Any = choose_named_route(X[train], Y.shape[1])
-    solution = solve_named_rows(X[train], Y[train], alpha, V, route, sample_weight=None, tol=SINGLE)
+    solution = solve_named_rows(X[train], Y[train], alpha, V, None, sample_weight=None, tol=SINGLE)
     return solution.linear_map().scores(X[test])
 
 

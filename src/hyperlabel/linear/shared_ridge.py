@@ -89,6 +89,9 @@ def fit_shared_ridge(model: Any, rows: FitRows) -> None:
         path = RowGroups(X, targets, solver=model.solver)
         solved_block = solve_groups(path, model.alpha_, squares=isinstance(threshold, str))
         model._set_coef([solved_block], path.solver, path.counts, path.known)
+    if rows.cv is not None:
+        all_rows = rows.origin or rows
+        model._keep_truth(all_rows.Y, all_rows.weights)
 
 
 def fits_memory(model: Any, n_features: int, entries: Any) -> bool:

@@ -31,7 +31,7 @@ from hyperlabel.model_selection.folds import count_units, make_folds
 
 
 def _has_probabilities(self: Any) -> bool:
-    scored_estimator = getattr(self, "estimator_", self._get_estimator())
+    scored_estimator = self.estimator_ if hasattr(self, "estimator_") else self._get_estimator()
     return hasattr(self, "calibrators_") or hasattr(scored_estimator, "predict_proba")
 
 

@@ -255,7 +255,8 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
                 n_jobs=self.n_jobs,
             )
         n_labels = Y.shape[1] if getattr(self.estimator_, "_accepts_entry_weights", False) else None
-        weights = check_weights(routed["fit"].get("sample_weight"), Y, n_labels=n_labels)
+        weights = routed["fit"].get("sample_weight")
+        weights = None if weights is None else check_weights(weights, Y, n_labels=n_labels)
         scored_rows = np.flatnonzero(~np.isnan(scores).any(axis=1))
         if len(scored_rows) < len(scores):
             scores, Y = scores[scored_rows], Y[scored_rows]
@@ -313,12 +314,10 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         n = num_samples(X)
-        row_batches = list(score_batches(n, self._layout.n_columns))
-        if len(row_batches) < 2:  # unsliced, so that the estimator itself refuses malformed X
-            scores = self._raise(place_constant_labels(self._scores(X), self._constant))
-            yield slice(0, n), scores.astype(score_dtype(X), copy=False)
-            return
-        for batch in row_batches:
-            batch_scores = self._scores(safe_indexing(X, batch))
-            scores = self._raise(place_constant_labels(batch_scores, self._constant))
-            yield batch, scores.astype(score_dtype(X), copy=False)
+        row_batches = list(score_batches(n, self._layout.n_columns)) or [slice(0, n)]
+        has_tree = hasattr(self, "tree_columns_")
+        for batch in row_batches:  # one is unsliced, so that the estimator itself refuses malformed X
+            rows = X if len(row_batches) == 1 else safe_indexing(X, batch)
+            block = place_constant_labels(self._scores(rows), self._constant)
+            block = self._raise(block) if has_tree else block
+            yield batch, block.astype(score_dtype(X), copy=False)

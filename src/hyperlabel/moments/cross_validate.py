@@ -160,7 +160,7 @@ def closed_form_cross_validation(
 
 def as_indicator(layout: TargetLayout) -> TargetLayout:
     """Scores are judged label by label: a 1-D y is compared through its indicator."""
-    columns = np.arange(layout.n_columns)
+    columns = np.arange(len(layout.classes) - (layout.kind == "binary"))
     return replace(layout, kind="multilabel", classes=columns, dtype=np.dtype(int))
 
 

@@ -9,7 +9,8 @@ from hyperlabel.datasets.objects import head_of
 from hyperlabel.datasets.table_columns import count_numbers, plain_number, reads_commas, zero_one
 from hyperlabel.datasets.table_sources import Cells, TableRows
 from hyperlabel.tabular.column_ranges import expand_ranges
-from hyperlabel.tabular.column_types import guess_columns
+from hyperlabel.tabular.column_types import describe_label_column, guess_columns
+from hyperlabel.tabular.wording import plural, some_names
 
 _EXAMPLE = 400  # characters of the example of a column
 
@@ -130,3 +131,36 @@ def _is_zero_one(cell: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _describe_numbers(columns: Any) -> str:
+    number_names = columns.numbers or columns.feature_names
+    n_vector_columns = columns.n_features - len(columns.numbers) if columns.numbers else 0
+    count_clause = plural(columns.n_features, "column") + " of numbers"
+    vectors_clause = " and vectors" if n_vector_columns else ""
+    name_list = some_names([repr(name) for name in number_names]) + vectors_clause
+    return count_clause + (f": {name_list}" if number_names else "")
+
+
+def describe_input(dataset: Any, columns: Any) -> str:
+    """Say what is learned from: rows, labels, and which columns are what."""
+    clauses = [f"{plural(dataset.n_rows, 'row')}, {plural(dataset.n_labels, 'label')}"]
+    if columns.label_column:
+        clauses.append(describe_label_column(columns.label_column, columns.label_separator))
+    if columns.text:
+        clauses.append("text: " + ", ".join(map(repr, columns.text)))
+    if columns.categories:
+        clauses.append(f"categories: {some_names([repr(name) for name in columns.categories])}")
+    if columns.n_features:
+        clauses.append(_describe_numbers(columns))
+    if columns.left_out:
+        clauses.append(f"{plural(len(columns.left_out), 'label')} with too few rows left out")
+    if dataset.missing is not None and dataset.missing.nnz:
+        clauses.append(
+            f"{dataset.missing.nnz} of {dataset.Y.shape[0] * dataset.n_labels} label entries unknown"
+        )
+    if n_unlabelled := int((dataset.Y.sum(axis=1) == 0).sum()):
+        clauses.append(f"{plural(n_unlabelled, 'row')} without labels")
+    if columns.text and (n_empty_texts := sum(not text.strip() for text in dataset.text or ())):
+        clauses.append(plural(n_empty_texts, "empty text"))
+    return "; ".join(clauses)

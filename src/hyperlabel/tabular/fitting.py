@@ -210,7 +210,6 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     from sklearn.pipeline import Pipeline
 
     from hyperlabel._validation import checked_indicator, target_check_options
-    from hyperlabel.meta.catalogue import DataShape
     from hyperlabel.meta.updating import name_labels, store_rows_if_smaller, without_training_rows
     from hyperlabel.model_selection.groups import groups_for_fit
 
@@ -219,7 +218,7 @@ def fit_pipeline(dataset: Any, columns: Any, choices: Choices) -> Any:
     row_features = learned_rows(feature_step, columns.inputs(dataset), row_groups, choices.precision)
     has_missing_labels = dataset.missing is not None and dataset.missing.nnz > 0
     n_units = row_features.shape[0] if dataset.groups is None else len(set(dataset.groups))
-    classifier = classifier_step(choices.method, choices, DataShape.of(row_features), n_units)
+    classifier = classifier_step(choices.method, choices, row_features, n_units)
     if has_missing_labels and not target_check_options(classifier)["missing"]:
         raise ValueError(
             f"{choices.method} needs every label known: choose a method such as ridge or logistic."

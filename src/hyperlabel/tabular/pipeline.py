@@ -215,16 +215,17 @@ def time_blocks(times: Any, max_blocks: int = 5) -> int:
     raise ValueError("--time needs rows of at least two moments.")
 
 
-def classifier_step(method: str, choices: Choices, rows: Any, n_units: int | None = None) -> Any:
-    """Return the classifier of a method for `rows` (a `Rows`), with tuned thresholds unless it has its own.
+def classifier_step(method: str, choices: Choices, X: Any, n_units: int | None = None) -> Any:
+    """Return the classifier of a method for the rows X, with tuned thresholds unless it has its own.
 
     There are no more folds than `n_units`: rows, or groups that stay whole.
     """
     from hyperlabel._base import seeded
     from hyperlabel.decision.thresholds import can_tune_each_label, list_tunable
     from hyperlabel.meta import AutoMultiLabel, ThresholdTuner
-    from hyperlabel.meta.catalogue import method_spec
+    from hyperlabel.meta.catalogue import DataShape, method_spec
 
+    rows = DataShape.of(X)
     max_folds = rows.n_rows if n_units is None else n_units
     cv_folds: Any = max(2, min(3 if rows.n_rows > 4000 else 5, max_folds))
     if choices.time_blocks:

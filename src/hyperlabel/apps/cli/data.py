@@ -115,7 +115,7 @@ def info(file: str, pairs: int, as_json: bool, **options: Any) -> None:
 
 def _tell_fit(description: Any) -> str:
     """Say what fit would do with a table, in the sentence it would print itself."""
-    from hyperlabel.apps.cli.fit import describe_input
+    from hyperlabel.tabular.description import describe_input
 
     if description.dataset is None:
         return f"fit would stop: {description.refusal}"

@@ -22,7 +22,7 @@ from hyperlabel.apps.cli._input import (
 from hyperlabel.apps.cli._methods import need_methods
 from hyperlabel.apps.cli._output import print_json, tell
 from hyperlabel.tabular.training_table import read_training
-from hyperlabel.tabular.wording import plural, some_names
+from hyperlabel.tabular.wording import plural
 
 
 @click.command()
@@ -108,6 +108,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     hyperlabel evaluate model.hyper held-out.csv
     """  # noqa: D301 - click wants the character
     from hyperlabel.apps.cli._progress import show_step
+    from hyperlabel.tabular.description import describe_input
     from hyperlabel.tabular.fitting import arrange_folds, choose_pipeline, drop_rare_labels, fit_model_file
     from hyperlabel.tabular.label_text import add_labels
     from hyperlabel.tabular.model_file import open_data_as_path, save_model
@@ -124,12 +125,17 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
         dataset, columns = read_training(data_path, **reading_options, advise=True)
         dataset, left_out = drop_rare_labels(dataset, min_rows)
         dataset = add_labels(dataset, columns, asked)
-    columns = replace(
-        columns, label_names=list(dataset.label_names), left_out=left_out, method=method, rows=dataset.n_rows
-    )
+        columns = replace(
+            columns,
+            label_names=list(dataset.label_names),
+            left_out=left_out,
+            method=method,
+            rows=dataset.n_rows,
+        )
+        input_sentence, row_count = describe_input(dataset, columns), plural(dataset.n_rows, "row")
     if not columns.text:
         refuse_options("There is no column of text", "words", "ngrams", "label_names")
-    say(describe_input(dataset, columns))
+    say(input_sentence)
     with show_step("looking for near copies"):
         dataset, choices, fold_note = arrange_folds(dataset, columns, asked)
     if fold_note:
@@ -143,7 +149,7 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
             fit_plan = _plan_fit(dataset, columns, choices)
         _show_plan(fit_plan, as_json)
         return
-    with show_step(f"fitting {method} on {plural(dataset.n_rows, 'row')}"):
+    with show_step(f"fitting {method} on {row_count}"):
         model_file = fit_model_file(dataset, columns, choices, output)
     with show_step(f"writing {output}"):
         save_model(model_file)
@@ -171,53 +177,20 @@ def _parse_numbers(text: str | None) -> tuple[float, ...]:
         raise ValueError(f"--alpha must be numbers separated by commas, not {text!r}.") from error
 
 
-def _describe_numbers(columns: Any) -> str:
-    number_names = columns.numbers or columns.feature_names
-    n_vector_columns = columns.n_features - len(columns.numbers) if columns.numbers else 0
-    count_clause = plural(columns.n_features, "column") + " of numbers"
-    vectors_clause = " and vectors" if n_vector_columns else ""
-    name_list = some_names([repr(name) for name in number_names]) + vectors_clause
-    return count_clause + (f": {name_list}" if number_names else "")
-
-
-def describe_input(dataset: Any, columns: Any) -> str:
-    """Say what is learned from: rows, labels, and which columns are what."""
-    from hyperlabel.tabular.column_types import describe_label_column
-
-    clauses = [f"{plural(dataset.n_rows, 'row')}, {plural(dataset.n_labels, 'label')}"]
-    if columns.label_column:
-        clauses.append(describe_label_column(columns.label_column, columns.label_separator))
-    if columns.text:
-        clauses.append("text: " + ", ".join(map(repr, columns.text)))
-    if columns.categories:
-        clauses.append(f"categories: {some_names([repr(name) for name in columns.categories])}")
-    if columns.n_features:
-        clauses.append(_describe_numbers(columns))
-    if columns.left_out:
-        clauses.append(f"{plural(len(columns.left_out), 'label')} with too few rows left out")
-    if dataset.missing is not None and dataset.missing.nnz:
-        clauses.append(
-            f"{dataset.missing.nnz} of {dataset.Y.shape[0] * dataset.n_labels} label entries unknown"
-        )
-    if n_unlabelled := int((dataset.Y.sum(axis=1) == 0).sum()):
-        clauses.append(f"{plural(n_unlabelled, 'row')} without labels")
-    if columns.text and (n_empty_texts := sum(not text.strip() for text in dataset.text or ())):
-        clauses.append(plural(n_empty_texts, "empty text"))
-    return "; ".join(clauses)
-
-
 def _report_fit(model: Any, columns: Any, output: str, seconds: float, as_json: bool) -> None:
     from hyperlabel.apps.cli._guarantees import guarantee_summary
     from hyperlabel.meta.updating import can_be_updated
 
     last_step = model[-1]
+    n_features = int(getattr(last_step, "n_features_in_", 0))
+    feature_count = plural(n_features, "feature")
     cv_score, cv_score_std = (getattr(last_step, name, None) for name in ("cv_score_", "cv_score_std_"))
     fit_summary = {
         "model": output,
         "method": columns.method,
         "rows": columns.rows,
         "labels": len(columns.label_names),
-        "features": int(getattr(last_step, "n_features_in_", 0)),
+        "features": n_features,
         "score": cv_score,
         "score_std": cv_score_std,
         "scoring": getattr(last_step, "scoring", None),
@@ -239,10 +212,7 @@ def _report_fit(model: Any, columns: Any, output: str, seconds: float, as_json: 
     if guarantee_sentence := guarantee_summary(last_step):
         tell(guarantee_sentence)
     megabytes = fit_summary["bytes"] / 2**20
-    tell(
-        f"Wrote {output} ({columns.method}, {plural(fit_summary['features'], 'feature')}, "
-        f"{megabytes:.1f} MB, {seconds:.1f} s)."
-    )
+    tell(f"Wrote {output} ({columns.method}, {feature_count}, {megabytes:.1f} MB, {seconds:.1f} s).")
     tell(f"Next: hyperlabel predict {output} NEW --top 5")
 
 
