@@ -194,7 +194,7 @@ ORACLES: dict[type, tuple[str, ...]] = {
     ),
     MLkNN: ("neighbors/test_mlknn.py::test_duplicates_and_ties_as_published",),
     LabelForest: ("forest/test_label_forest.py::test_scores_are_mean_label_frequencies_of_the_leaves",),
-    ThresholdTuner: ("meta/test_threshold_tuner.py::test_label_set_size_is_the_rule_on_out_of_fold_scores",),
+    ThresholdTuner: ("meta/test_threshold.py::test_label_set_size_is_the_rule_on_out_of_fold_scores",),
     MultiLabelCalibrator: ("meta/test_calibrator.py::test_sigmoid_is_fitted_on_out_of_fold_scores",),
     HypergraphSpectral: ("projection/test_hypergraph_spectral.py::test_equals_the_textbook_form",),
     OPLS: ("projection/test_opls.py::test_opls_equals_the_dense_eigenproblem",),

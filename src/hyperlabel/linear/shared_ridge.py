@@ -37,44 +37,7 @@ def fit_shared_ridge(model: Any, rows: FitRows) -> None:
     keeps_sums = route == "gram" and (is_plain or fits_memory(model, X.shape[1], targets))
     model.alpha_ = alphas[0]
     if rows.cv is not None:
-        scorer = model._choose_scorer(len(alphas))
-        layout, groups = model._layout, rows.groups
-        if label_features is not None:
-            cv_options: Any = (rows.cv, alphas, scorer, route, weights, groups, threshold, model.tol)
-            cv_scores, total_moments = cross_validate_named(X, rows.Y, layout, label_features, *cv_options)
-        elif is_plain:
-            cv_scores, total_moments = cross_validate_ridge(
-                X,
-                rows.Y,
-                layout,
-                rows.cv,
-                alphas,
-                scorer,
-                route,
-                weights,
-                groups,
-                threshold,
-                tol=model.tol,
-                memory_limit=model.memory_limit,
-            )
-        else:
-            cv_scores, total_moments = cross_validate_groups(
-                X,
-                rows.Y,
-                targets,
-                layout,
-                rows.cv,
-                alphas,
-                scorer,
-                route,
-                groups,
-                threshold,
-                summed=keeps_sums,
-            )
-        model._set_cv_attributes(cv_scores, rows)
-        model.alpha_ = alphas[cv_scores.best]
-        if total_moments is not None:  # cross-validation has summed all rows already
-            model.moments_ = total_moments
+        _cross_validate(model, rows, targets, alphas, route, threshold, keeps_sums=keeps_sums)
     if keeps_sums:
         if not hasattr(model, "moments_"):
             model.moments_ = (
@@ -92,6 +55,58 @@ def fit_shared_ridge(model: Any, rows: FitRows) -> None:
     if rows.cv is not None:
         all_rows = rows.origin or rows
         model._keep_truth(all_rows.Y, all_rows.weights)
+
+
+def _cross_validate(
+    model: Any,
+    rows: FitRows,
+    targets: Any,
+    alphas: list[Any],
+    route: Any,
+    threshold: Any,
+    *,
+    keeps_sums: bool,
+) -> None:
+    """Score every λ out of fold; set the best, and the sums of all rows where the folds gave them."""
+    X, weights, label_features = rows.X, rows.weights, model._get_label_features()
+    scorer = model._choose_scorer(len(alphas))
+    layout, groups = model._layout, rows.groups
+    if label_features is not None:
+        cv_options: Any = (rows.cv, alphas, scorer, route, weights, groups, threshold, model.tol)
+        cv_scores, total_moments = cross_validate_named(X, rows.Y, layout, label_features, *cv_options)
+    elif rows.is_plain:
+        cv_scores, total_moments = cross_validate_ridge(
+            X,
+            rows.Y,
+            layout,
+            rows.cv,
+            alphas,
+            scorer,
+            route,
+            weights,
+            groups,
+            threshold,
+            tol=model.tol,
+            memory_limit=model.memory_limit,
+        )
+    else:
+        cv_scores, total_moments = cross_validate_groups(
+            X,
+            rows.Y,
+            targets,
+            layout,
+            rows.cv,
+            alphas,
+            scorer,
+            route,
+            groups,
+            threshold,
+            summed=keeps_sums,
+        )
+    model._set_cv_attributes(cv_scores, rows)
+    model.alpha_ = alphas[cv_scores.best]
+    if total_moments is not None:  # cross-validation has summed all rows already
+        model.moments_ = total_moments
 
 
 def fits_memory(model: Any, n_features: int, entries: Any) -> bool:

@@ -19,7 +19,8 @@ from scipy import sparse
 from hyperlabel._known_labels import check_same_classes, layout_of_names
 from hyperlabel._labels import plain_targets
 from hyperlabel._validation import check_features, check_fit, count_dimensions
-from hyperlabel.moments.model import MomentsModel, machine_memory
+from hyperlabel.moments.memory import machine_memory
+from hyperlabel.moments.model import MomentsModel
 from hyperlabel.solvers.arrays import first_mean
 
 Scan = dict[str, Any]  # arrays that add

@@ -11,7 +11,6 @@ The numerical guard: forgetting more than what remains costs digits. When fewer 
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,12 +25,12 @@ from hyperlabel._known_labels import check_same_classes, encode_like, layout_of_
 from hyperlabel._params import check_params
 from hyperlabel._validation import TargetLayout, check_features, check_weights, target_check_options
 from hyperlabel.moments.label_columns import edit_columns, with_names
+from hyperlabel.moments.memory import refuse_many_groups
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.moments.downdate_check import why_not_sums
 from hyperlabel.solvers.moments.grouped_moments import (
     GroupedMoments,
     add_sums,
-    grouped_bytes,
     subtract_sums,
 )
 from hyperlabel.solvers.moments.label_groups import WeightedEntries
@@ -444,19 +443,3 @@ class ScanningModel(MomentsModel):
     @abstractmethod
     def _use_scan(self, total: dict[str, Any]) -> None:
         """Take the sum of all scans."""
-
-
-def machine_memory() -> float:
-    """Return the bytes of memory that this machine has, ∞ where it does not say."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else np.inf
-
-
-def refuse_many_groups(d: int, k: int, n_groups: int, memory_limit: float | None) -> None:
-    """One sentence where moments of so many groups of labels would not fit into memory."""
-    needed, limit = grouped_bytes(d, k, n_groups), machine_memory() if memory_limit is None else memory_limit
-    if needed > limit:
-        raise ValueError(
-            f"The labels have {n_groups} patterns of gaps and weights, and moments keep XᵀX for each: "
-            f"{needed / 1e9:.1f} GB, more than the {limit / 1e9:.1f} GB allowed. Use fit on rows in memory, "
-            "which solves one pattern after the other."
-        )
