@@ -264,3 +264,20 @@ def test_labels_with_gaps_give_the_fit_in_memory(estimator, class_weight):
     expected = clone(model).fit(X, Y)
     found = distributed.fit(model, da.from_array(X, chunks=(40, 4)), da.from_array(Y, chunks=(40, 3)))
     assert_allclose(found.decision_function(X), expected.decision_function(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("by_entry", [False, True])
+def test_gaps_and_weights_give_the_fit_in_memory(by_entry):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(90, 4))
+    Y = (X @ rng.normal(size=(4, 3)) > 0.2).astype(float)
+    Y[rng.random(Y.shape) < 0.3] = np.nan
+    W = rng.gamma(1.0, size=Y.shape)
+    weights = W if by_entry else W[:, 0]
+    chunks = (40, 3) if by_entry else 40
+    rows, labels = da.from_array(X, chunks=(40, 4)), da.from_array(Y, chunks=(40, 3))
+    found = distributed.fit(
+        BinaryRelevance(), rows, labels, sample_weight=da.from_array(weights, chunks=chunks)
+    )
+    expected = BinaryRelevance().fit(X, Y, sample_weight=weights)
+    assert_allclose(found.decision_function(X), expected.decision_function(X), atol=1e-9)

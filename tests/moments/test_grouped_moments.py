@@ -153,3 +153,18 @@ def test_strangers_are_not_forgotten(data):
     with pytest.raises(ValueError, match="not all in the model|cannot forget all"):
         model.forget(X[:40] + 50.0, np.where(np.isnan(Y[:40]), np.nan, 1.0))
     assert_array_equal(model.decision_function(X), before)
+
+
+def test_models_of_parts_with_gaps_and_weights_merge_into_the_fit_on_all_rows(data):
+    X, Y, W = data
+    expected = BinaryRelevance().fit(X, Y, sample_weight=W)
+    parts = [
+        BinaryRelevance().fit(X[rows], Y[rows], sample_weight=W[rows]) for rows in np.split(np.arange(160), 4)
+    ]
+    for part in parts[1:]:
+        parts[0].merge(part)
+    same_model(parts[0], expected, X)
+    for first in range(40, 160, 40):
+        rows = slice(first, first + 40)
+        parts[0].forget(X[rows], Y[rows], sample_weight=W[rows])
+    same_model(parts[0], BinaryRelevance().fit(X[:40], Y[:40], sample_weight=W[:40]), X)
