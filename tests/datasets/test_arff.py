@@ -157,6 +157,35 @@ def test_careful_parser_equals_fast(tmp_path, monkeypatch, text):
     assert (fast.Y != slow.Y).nnz == 0
 
 
+CELLS = [
+    *("1", "-1", "+1", ".5", "5.", "-.5", "+5.", "007", "0.1", "-0", "-0.0", "1e3", "1E-3", "-1e400"),
+    *("123456789012345", "1234567890.12345", "1234567890123456", "0.10000000000000001", "nan", "inf", "?"),
+    *(".", "-", "+", "-.", "+-", "1-", "1-2", "1.2.3", "--1", "1+", "1_0", "x", "1e", "0x1", "1,2", "1;2"),
+    *("", " 1", "1 ", "1 2", "\t1", "\x1f1", "\u0661"),
+]
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("colour", ["numeric", "{red,blue_1,50}"])
+def test_fast_ways_read_what_the_careful_parser_does(tmp_path, monkeypatch, cell, colour):
+    """Decimals at once, words by column: the same numbers to the bit, or the same sentence."""
+    attributes = ("x numeric", f"c {colour}", "l1 {0,1}", "l2 numeric")
+    header = "@relation r\n" + "".join(f"@attribute {attribute}\n" for attribute in attributes)
+    rows = f"1.5,50,0,1\n{cell},50,1,0\n-2,50,0,0\n"
+    path = write(tmp_path, header + "@data\n" + rows)
+
+    def read():
+        try:
+            data = read_arff(path, LABELS, nominal="onehot")
+        except DataError as error:
+            return str(error)
+        return data.X.tobytes(), data.Y.toarray().tobytes()
+
+    fast = read()
+    monkeypatch.setattr(module, "_parse_plain_dense", lambda *_: None)
+    assert fast == read()
+
+
 BAD = {
     "few values": (DENSE.replace("-1e3,0,1,1", "-1e3,0,1"), "line 8, column 9: the row has 3 values"),
     "many values": (DENSE.replace("-1e3,0,1,1", "1,1,1,1,1"), "line 8, column 10: the row has 5 values"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +14,7 @@ from scipy import sparse
 from hyperlabel.datasets._arff_header import Attribute
 from hyperlabel.datasets._dataset import Dataset
 from hyperlabel.datasets._lines import DataError, LineReader
-from hyperlabel.datasets._numbers import NUMBER, to_number
+from hyperlabel.datasets._numbers import to_number
 from hyperlabel.datasets.table_columns import warn_of_dropped
 
 MAX_ENTRIES = 1 << 29  # values that are not in the file but follow from it; 4 GiB
@@ -69,9 +68,9 @@ class ArffColumns:
         )
 
     @cached_property
-    def plain_rows(self) -> re.Pattern[bytes]:
-        """Dense rows of plain numbers."""
-        return re.compile(rf"(?:{NUMBER}(?:,{NUMBER}){{{len(self.attributes) - 1}}}+\n)++".encode())
+    def is_float(self) -> list[bool]:
+        """Which attributes are features of numbers."""
+        return [parse is _parse_number for parse in self.parse]
 
     @cached_property
     def parse(self) -> list[Callable[[str], float]]:

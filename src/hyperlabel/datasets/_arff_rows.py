@@ -1,12 +1,13 @@
 """The rows of an ARFF file as numbers.
 
 The careful parser reads line by line, defines what a row may be and locates mistakes. Most files hold nothing
-but rows of plain numbers: such blocks are parsed at once, with the same values. Any other block (words,
-quotes, comments, mistakes) goes to the careful parser.
+but numbers and plain words: such blocks are parsed at once, dense ones a column at a time, with the same
+values. Any other block (quotes, comments, mistakes) goes to the careful parser.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import numpy as np
 from scipy import sparse
@@ -14,8 +15,18 @@ from scipy import sparse
 from hyperlabel.datasets._arff_columns import ArffColumns
 from hyperlabel.datasets._arff_header import QUOTED, Attribute, split_values, unquote_name
 from hyperlabel.datasets._lines import LineReader, decode_bytes
-from hyperlabel.datasets._numbers import BLANKS, MAX_PLAIN, NUMBER, WORD, read_plain_numbers, to_whole
+from hyperlabel.datasets._numbers import (
+    BLANKS,
+    MAX_PLAIN,
+    NUMBER,
+    WORD,
+    read_decimals,
+    read_plain_numbers,
+    to_whole,
+)
 
+# A dense row of these needs no look at single characters.
+_PLAIN_TEXT = bytes(code for code in range(32, 127) if chr(code) not in "'\"%{}\\") + b"\n"
 _PAIR = re.compile(rf"\s*+(\d++)\s++(?:({QUOTED})\s*+|([^,\s'\"][^,]*))(?:,|$)", re.ASCII)
 _PLAIN_PAIR = f"[0-9]++ {NUMBER}"
 _PLAIN_SPARSE = re.compile(rf"(?:\{{(?:{_PLAIN_PAIR}(?:,{_PLAIN_PAIR})*+)?+\}}\n)++".encode())
@@ -26,7 +37,7 @@ _PLAIN_SPARSE = re.compile(rf"(?:\{{(?:{_PLAIN_PAIR}(?:,{_PLAIN_PAIR})*+)?+\}}\n
 def dense_block(block: bytes, first_line: int, columns: ArffColumns, reader: LineReader) -> np.ndarray:
     """Return rows × attributes as numbers."""
     n_attributes = len(columns.attributes)
-    if columns.is_plain and len(block) <= MAX_PLAIN:
+    if len(block) <= MAX_PLAIN:
         plain_rows = _parse_plain_dense(block, columns)
         if plain_rows is not None:
             return plain_rows
@@ -46,18 +57,43 @@ def _iter_data_lines(block: bytes, first_line: int) -> Iterator[tuple[int, str]]
 
 
 def _parse_plain_dense(block: bytes, columns: ArffColumns) -> np.ndarray | None:
-    """Parse rows of plain numbers; None when anything looks odd."""
+    """Parse rows without quotes, comments and braces; None when anything looks odd."""
     n_attributes = len(columns.attributes)
-    block = block.strip(b"\n").replace(b", ", b",") + b"\n"
-    if columns.plain_rows.fullmatch(block) is None:
+    block = (block.replace(b", ", b",") if b" " in block else block).strip(b"\n") + b"\n"
+    if not columns.is_plain or block.translate(None, b"0123456789+-.,\n"):
+        return None if block.translate(None, _PLAIN_TEXT) else _parse_by_column(block, columns)
+    parsed = read_decimals(block, n_attributes)
+    if parsed is None:
         return None
-    numbers, number_ends = read_plain_numbers(block, b",")
-    number_rows = numbers.reshape(-1, n_attributes)
-    field_lengths = np.diff(number_ends, prepend=-1).reshape(-1, n_attributes) - 1
+    number_rows, field_lengths = parsed
     zero_one_values = number_rows[:, columns.zero_one]
     if not ((zero_one_values == 0) | (zero_one_values == 1)).all():
         return None
     return number_rows if (field_lengths[:, columns.one_digit] == 1).all() else None
+
+
+def _parse_by_column(block: bytes, columns: ArffColumns) -> np.ndarray | None:
+    """Parse numbers and plain words; None where a row or a value needs a closer look."""
+    n_attributes, text = len(columns.attributes), block[:-1].decode("ascii")
+    row_texts = text.split("\n")
+    if any(row_text.count(",") != n_attributes - 1 for row_text in row_texts):
+        return None
+    cells = text.replace("\n", ",").split(",")
+    number_rows = np.empty((len(row_texts), n_attributes))
+    for j, (parse, is_number) in enumerate(zip(columns.parse, columns.is_float, strict=True)):
+        try:
+            number_rows[:, j] = _parse_column(cells[j::n_attributes], parse, is_number and "_" not in text)
+        except (KeyError, ValueError):  # whoever reads line by line says where
+            return None
+    return number_rows
+
+
+def _parse_column(column_cells: list[str], parse: Callable[[str], float], is_number: bool) -> np.ndarray:
+    """Parse a column, by Python's `float` where it holds plain numbers."""
+    if is_number:
+        with suppress(ValueError):  # a value nobody knows
+            return np.fromiter(map(float, column_cells), np.float64, len(column_cells))
+    return np.fromiter(map(parse, column_cells), np.float64, len(column_cells))
 
 
 def _dense_row(row_text: str, line_number: int, columns: ArffColumns, reader: LineReader) -> list[float]:

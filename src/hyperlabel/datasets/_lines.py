@@ -148,7 +148,7 @@ class LineReader:
                 return
             first_line = self.line + 1
             self.line += block.count(b"\n") + (not block.endswith(b"\n"))
-            yield first_line, block.replace(b"\r\n", b"\n")
+            yield first_line, block.replace(b"\r\n", b"\n") if b"\r" in block else block
 
     def _fill_buffer(self) -> None:
         n_held = len(self._buffer) - self._position

@@ -13,7 +13,8 @@ BLANKS = " \t\r\v\f"
 WORD = re.compile(f"[^{BLANKS}]+")
 _DECIMAL = r"[-+]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][-+]?+[0-9]++)?+"
 NUMBER = rf"(?:[0-9](?![.0-9eE])|{_DECIMAL})"  # most are one digit, which this matches in half the time
-_BLANK, _MINUS, _DOT = b" -."
+_BLANK, _MINUS, _DOT, _PLUS, _NEWLINE = b" -.+\n"
+_COMMAS_TO_BLANKS = bytes.maketrans(b",\n", b"  ")
 _LONGEST = 15  # characters of a number that a double surely holds exactly, its point left out
 _POWERS = 10.0 ** np.arange(23)  # exact
 MAX_PLAIN = 8 << 20  # bytes; a longer block is one long line, and arrays take many times as much
@@ -57,3 +58,44 @@ def read_plain_numbers(block: bytes, marks: bytes) -> tuple[np.ndarray, np.ndarr
     if b"-" in block:
         number_values[np.searchsorted(number_ends, np.flatnonzero(block_bytes == _MINUS))] *= -1
     return number_values, number_ends
+
+
+def _find_byte(block_bytes: np.ndarray, block: bytes, code: int) -> np.ndarray:
+    """Return where a byte stands; a block without it is not compared."""
+    return np.flatnonzero(block_bytes == code) if code in block else np.empty(0, np.intp)
+
+
+def read_decimals(block: bytes, n_columns: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Read rows of decimals between commas: the numbers and the length of each, rows × columns.
+
+    The block holds digits, signs, points, commas and line ends only. None where these are no numbers, or a
+    row has not `n_columns` of them. The values are those of `read_plain_numbers`.
+    """
+    blanked_block = block.translate(_COMMAS_TO_BLANKS)
+    block_bytes = np.frombuffer(block, dtype=np.uint8)
+    is_end = np.frombuffer(blanked_block, dtype=np.uint8) == _BLANK
+    ends = np.flatnonzero(is_end)
+    if len(ends) % n_columns:
+        return None
+    is_last = block_bytes[ends].reshape(-1, n_columns) == _NEWLINE
+    if not is_last[:, -1].all() or is_last[:, :-1].any():
+        return None
+    lengths = np.diff(ends, prepend=-1) - 1
+    number_of_byte = np.cumsum(is_end, dtype=np.int32)
+    points, minuses, pluses = (_find_byte(block_bytes, block, code) for code in (_DOT, _MINUS, _PLUS))
+    signs = np.concatenate([minuses, pluses])
+    with_point, with_sign = number_of_byte[points], number_of_byte[signs]
+    n_digits = lengths.copy()
+    n_digits[with_point] -= 1
+    n_digits[with_sign] -= 1
+    is_first = signs == ends[with_sign] - lengths[with_sign]
+    if (np.diff(with_point) == 0).any() or not is_first.all() or (n_digits < 1).any():
+        return None
+    if lengths.max() > _LONGEST:
+        numbers = np.fromstring(blanked_block.decode("ascii"), sep=" ")
+    else:
+        digits = blanked_block.translate(None, b"+-.")
+        numbers = np.fromstring(digits, dtype=np.int64, sep=" ").astype(np.float64)
+        numbers[with_point] /= _POWERS[ends[with_point] - points - 1]
+        numbers[number_of_byte[minuses]] *= -1
+    return numbers.reshape(-1, n_columns), lengths.reshape(-1, n_columns)
