@@ -257,3 +257,26 @@ def search_rows(ranked: np.ndarray, row: np.ndarray, value: np.ndarray) -> np.nd
         low = np.where(is_open & is_below, middle_index + 1, low)
         high = np.where(is_open & ~is_below, middle_index, high)
     return low
+
+
+def lowest_useful_score(flat_scores: np.ndarray, positive_scores: np.ndarray, scoring: str) -> float | None:
+    """Return a score below which the best threshold cannot lie (None: anywhere).
+
+    With P positives no threshold that finds r entries has F1 above 2P/(r + P), nor a gain above 2P − r. So r
+    is bounded by what the threshold at r = P already reaches, and only the top of the column must be sorted.
+    """
+    N, P = flat_scores.size, len(positive_scores)
+    if P == 0 or P >= N:
+        return None
+    if scoring == "hamming_loss":
+        rank_bound: float = 2 * P
+    else:
+        threshold = np.partition(flat_scores, N - P)[N - P]
+        reached_f1 = (
+            2
+            * np.count_nonzero(positive_scores >= threshold)
+            / (np.count_nonzero(flat_scores >= threshold) + P)
+        )
+        rank_bound = P * (2 / reached_f1 - 1) if reached_f1 > 0 else N
+    rank = int(min(N, np.ceil(rank_bound) + 1))
+    return None if rank >= N else float(np.partition(flat_scores, N - rank)[N - rank])

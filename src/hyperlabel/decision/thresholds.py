@@ -16,6 +16,7 @@ from hyperlabel.decision.threshold_candidates import (
     SORTED_BYTES,
     Candidates,
     find_candidates,
+    lowest_useful_score,
     search_rows,
     sort_columns,
 )
@@ -387,7 +388,7 @@ def _best_pooled(
     flat_scores = scores.ravel()
     positive_scores = scores[entries.row, entries.col]
     is_plain = sample_weight is None and missing is None
-    score_limit = _useful_scores(flat_scores, positive_scores, scoring) if is_plain else None
+    score_limit = lowest_useful_score(flat_scores, positive_scores, scoring) if is_plain else None
     is_kept = np.ones(flat_scores.size, dtype=bool) if score_limit is None else flat_scores >= score_limit
     entry_weight = sample_weight
     if sample_weight is not None:
@@ -417,29 +418,6 @@ def _best_pooled(
         known_weight = float(entry_weights(Y, sample_weight).sum())
         value = _hamming_score(float(c.take(gain, index)[0]), n_positives, known_weight)
     return Thresholds(np.full(k, threshold[0]), value, float(threshold[0]))
-
-
-def _useful_scores(flat_scores: np.ndarray, positive_scores: np.ndarray, scoring: str) -> float | None:
-    """Return a score below which the best threshold cannot lie (None: anywhere).
-
-    With P positives no threshold that finds r entries has F1 above 2P/(r + P), nor a gain above 2P − r. So r
-    is bounded by what the threshold at r = P already reaches, and only the top of the column must be sorted.
-    """
-    N, P = flat_scores.size, len(positive_scores)
-    if P == 0 or P >= N:
-        return None
-    if scoring == "hamming_loss":
-        rank_bound: float = 2 * P
-    else:
-        threshold = np.partition(flat_scores, N - P)[N - P]
-        reached_f1 = (
-            2
-            * np.count_nonzero(positive_scores >= threshold)
-            / (np.count_nonzero(flat_scores >= threshold) + P)
-        )
-        rank_bound = P * (2 / reached_f1 - 1) if reached_f1 > 0 else N
-    rank = int(min(N, np.ceil(rank_bound) + 1))
-    return None if rank >= N else float(np.partition(flat_scores, N - rank)[N - rank])
 
 
 def decide(scores: np.ndarray, thresholds: Any) -> np.ndarray:
