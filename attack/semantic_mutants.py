@@ -35,7 +35,7 @@ class Mutant(NamedTuple):
 
 _STORE = "comparison/test_store.py comparison/test_runner.py"
 _GUARANTEES = "meta/test_updating.py meta/test_threshold_tuner.py cli/test_guarantees.py"
-_PLAIN = "cli/test_one_text.py serve/test_serve.py persistence"
+_PLAIN = "persistence/test_plain.py cli/test_one_text.py serve/test_serve.py persistence"
 
 MUTANTS = [
     # -- the server's requests

@@ -38,7 +38,7 @@ def semantic_line(figures: dict[str, Any]) -> str:
 def drawn_line(figures: dict[str, Any]) -> str:
     drawn, first, now = (sum(row[i] for row in figures["packages"].values()) for i in range(3))
     return (
-        f"{drawn} drawn (seed {figures['seed']}, a prefix of {figures['asked']}): {first} caught at first "
+        f"{drawn} drawn (seed {figures['seed']}; {figures['asked']} were asked for): {first} caught at first "
         f"({100 * first / drawn:.1f} %), {now} with tests written since ({100 * now / drawn:.1f} %)"
     )
 

@@ -103,12 +103,14 @@ def test_nominal_words(tmp_path):
         "@attribute y {FALSE,TRUE}\n@data\n'a, b',YES,'dark blue',TRUE\nx,NO,red,FALSE\n"
     )
     path = write(tmp_path, text)
-    with pytest.warns(UserWarning, match="left out text or id columns 'id', 'c'"):
+    with pytest.warns(UserWarning, match="left out text or id columns 'id', 'c'") as told:
         data = read_arff(path, ["y"])
+    assert "nominal=onehot keeps nominal ones" in str(told[0].message)
     assert data.X.tolist() == [[1.0], [0.0]]
     assert data.Y.toarray().tolist() == [[1], [0]]
-    with pytest.warns(UserWarning, match="columns 'id'"):
+    with pytest.warns(UserWarning, match="columns 'id'") as told:
         data = read_arff(path, ["y"], nominal="onehot")
+    assert "nominal" not in str(told[0].message)
     assert data.feature_names == ["f", "c=red", "c=dark blue", "c=green"]
     assert data.X.tolist() == [[1, 0, 1, 0], [0, 1, 0, 0]]
 
