@@ -169,3 +169,23 @@ def test_what_cannot_be_is_refused_in_one_sentence(label_features, options, mess
     X, Y, _, _ = draw(n=30, d=8)
     with pytest.raises(ValueError, match=message):
         BinaryRelevance(label_features=label_features, **options).fit(X, Y)
+
+
+@pytest.mark.parametrize("n", [60, 20])
+def test_answers_about_some_labels_keep_the_names(n):
+    """Rows of which some labels are unknown, learned later: each label is solved on the rows that know it."""
+    X, Y, V, _ = draw(n=n, d=30)
+    names = [f"label{j}" for j in range(Y.shape[1])]
+    model = BinaryRelevance(alpha=ALPHA, label_features=V, solver="gram").fit(X[:-6], Y[:-6])
+    gaps = Y[-6:].astype(float)
+    gaps[:, 0] = np.nan
+    model.partial_fit(X[-6:], gaps)
+    assert model.label_scale_ > 0
+    first_rows = BinaryRelevance(alpha=ALPHA, label_features=V, solver="gram").fit(X[:-6], Y[:-6])
+    # the first label knows the first rows only: at the same g it would be what it was
+    plain = BinaryRelevance(alpha=ALPHA, solver="gram").fit(X[:-6], Y[:-6])
+    prior = (first_rows.coef_[0] - plain.coef_[0]) / first_rows.label_scale_
+    np.testing.assert_allclose(model.coef_[0], plain.coef_[0] + model.label_scale_ * prior, atol=1e-8)
+    # the last label has no row: its name alone
+    np.testing.assert_allclose(model.coef_[-1], 2 * model.label_scale_ * V[-1], atol=1e-8)
+    assert len(names) == len(model.intercept_)

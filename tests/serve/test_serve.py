@@ -282,7 +282,7 @@ def test_learning_equals_a_refit_and_is_on_disk_before_the_answer(made, tmp_path
     names = project.label_names
     Y = np.array([[int(name in row["tags"]) for name in names] for row in rows])
     inner = old[-1].estimator_
-    refit = BinaryRelevance(alpha=inner.alpha_, solver="gram").fit(
+    refit = BinaryRelevance(alpha=inner.alpha_, solver="gram", label_features=inner.label_features_).fit(
         old[0].transform([r["body"] for r in rows]), Y
     )
     assert np.allclose(on_disk[-1].estimator_.coef_, refit.coef_, atol=1e-8)
@@ -308,14 +308,13 @@ def test_learning_equals_a_refit_and_is_on_disk_before_the_answer(made, tmp_path
 
 def test_answers_about_single_labels_leave_the_others_unknown(made, tmp_path):
     path = tmp_path / "notes.hyper"
-    shutil.copy(made["model"], path)
-    project = ServedModel(str(path), learns=True)
+    run("fit", made["data"], "--labels", "tags", "--text", "body", "--no-label-names", "-o", path)
+    old, project = load(path), ServedModel(str(path), learns=True)
     names = project.label_names
     asked = {"text": "drum chord oven", "answers": {"urn:hyperlabel:music": False, "cooking": True}}
     whole = {"text": "soup onion", "subjects": [{"label": "cooking"}]}
     learned = client(make_app([project]))("POST", f"{ONE}/learn", json=[asked, whole])
     assert learned.status_code == 204, learned.text
-    old = load(made["model"])
     rows = [json.loads(line) for line in made["data"].read_text(encoding="utf-8").splitlines()]
     Y = np.array([[float(name in row["tags"]) for name in names] for row in rows])
     answers = [{"music": 0.0, "cooking": 1.0}.get(name, np.nan) for name in names]
@@ -339,7 +338,14 @@ def test_text_after_text_is_learned_without_a_solve_until_another_process_change
 ):
     monkeypatch.setattr("hyperlabel.solvers.moments.rank_one_update.FEWEST_FEATURES", 1)
     path = tmp_path / "notes.hyper"
-    shutil.copy(made["model"], path)
+    options = (
+        "--labels",
+        "tags",
+        "--text",
+        "body",
+        "--no-label-names",
+    )  # how much names weigh moves with rows
+    run("fit", made["data"], *options, "-o", path)
     project = ServedModel(str(path), learns=True)
     for i in range(3):
         project.learn(["drum chord melody oven"], [["music"]])

@@ -48,9 +48,10 @@ from hyperlabel.moments.linear_map import LinearMap
 from hyperlabel.moments.model import ScanningModel
 from hyperlabel.moments.probabilities import OutOfFoldProbabilities
 from hyperlabel.solvers.margin.losses import CURVATURE
+from hyperlabel.solvers.moments.grouped_moments import GroupedMoments
 from hyperlabel.solvers.moments.label_groups import WeightedEntries
 from hyperlabel.solvers.moments.stored_rows import StoredRows
-from hyperlabel.solvers.ridge.grouped_path import RowGroups
+from hyperlabel.solvers.ridge.grouped_path import RowGroups, SummedGroups
 from hyperlabel.solvers.ridge.label_blocks import (
     SETTLED,
     SolvedBlock,
@@ -383,6 +384,9 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
         """Set the fitted attributes from `moments_` at the λ `alpha_`, which may be "auto"."""
         label_features, squares = self._get_label_features(), isinstance(self._threshold_rule(), str)
         moments = self.moments_.sums()
+        if label_features is not None and isinstance(moments, GroupedMoments):
+            self._set_named_groups(SummedGroups(moments), label_features)
+            return
         if label_features is not None:
             solution = solve_named_sums(moments, self.alpha_, label_features, rows=rows)
             self._set_named(solution, moments.sum_targets, moments.weight)
@@ -393,7 +397,12 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
     def _solve_rows(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None, route: Any) -> None:
         """Solve without moments, at `alpha_`."""
         counts, weight = label_counts(Y, weights)
-        if (label_features := self._get_label_features()) is not None:
+        if (label_features := self._get_label_features()) is not None and np.ndim(weight):
+            exact_route: Any = "gram" if X.shape[1] <= X.shape[0] else "samples"
+            entries = WeightedEntries.of(Y, weights)
+            self._set_named_groups(RowGroups(X, entries, solver=exact_route), label_features)
+            return
+        if label_features is not None:
             named_options: Any = {"sample_weight": weights, "tol": self.tol}
             solution = solve_named_rows(X, Y, self.alpha_, label_features, route, **named_options)
             self._set_named(solution, counts, weight)

@@ -23,8 +23,9 @@ from hyperlabel.moments.linear_map import Directions, LinearMap, signed_targets
 from hyperlabel.solvers.arrays import as_dense
 from hyperlabel.solvers.operators import row_products
 from hyperlabel.solvers.ridge.evidence import krylov_alpha
-from hyperlabel.solvers.ridge.label_blocks import SINGLE, SolvedBlock
-from hyperlabel.solvers.ridge.label_prior import IterativePriorRidge, PriorRidge
+from hyperlabel.solvers.ridge.factored import RidgeResult
+from hyperlabel.solvers.ridge.label_blocks import SINGLE, SolvedBlock, solve_groups
+from hyperlabel.solvers.ridge.label_prior import IterativePriorRidge, PriorRidge, ScaleSums
 from hyperlabel.solvers.ridge.routes import (
     DENSE_LIMIT,
     RidgePath,
@@ -238,6 +239,32 @@ def solve_named_rows(
     return NamedSolution(prior.sums.scale, path.solver, prior)
 
 
+def solve_named_groups(groups: Any, alpha: Any, V: Any, *, squares: bool) -> tuple[SolvedBlock, float]:
+    """Solve the ridge around g·V of labels that are known in different rows; return it and g."""
+    (k, d), alpha = V.shape, groups.choose() if alpha == "auto" else alpha
+    if 8 * d * k > WIDE_BYTES:
+        raise ValueError(
+            f"{d} features of {k} labels are too many for rows of which some labels are unknown: name all."
+        )
+    priors = [
+        (labels, PriorRidge(path, alpha, V[labels], groups.counts[labels] > 0))
+        for labels, path in groups._iter_paths((alpha,))
+    ]
+    sums = ScaleSums(0.0, 0.0)
+    for _, prior in priors:
+        sums = sums.plus(prior.sums)
+    coef = sums.scale * as_dense(V).T  # all there is of labels of which no row is known
+    shares = groups.counts[groups.known > 0] / groups.known[groups.known > 0]
+    intercept, residual = shares.mean() - groups.x_mean @ coef, 0.0
+    for labels, prior in priors:
+        blocks = [block.result for block in prior.solve(sums.scale)]
+        coef[:, labels] = np.hstack([block.coef for block in blocks])
+        intercept[labels] = np.concatenate([block.intercept for block in blocks])
+        residual = max(residual, *(block.residual for block in blocks))
+    groups._results[alpha] = RidgeResult(coef, intercept, residual)
+    return solve_groups(groups, alpha, squares=squares), sums.scale
+
+
 def score_held_out(X: Any, Y: sparse.csr_array, V: Any, alpha: float, train: Any, test: Any) -> np.ndarray:
     """Return the scores of validated rows `test` by the ridge around g·V of the rows `train`."""
     solution = solve_named_rows(X[train], Y[train], alpha, V, None, sample_weight=None, tol=SINGLE)
@@ -336,6 +363,17 @@ class NamedLabels:
         else:
             self._set_coef(solution.blocks(squares=squares), solution.route, counts, weight)
         self._constant = np.where(counts > 0, constant_labels(counts, weight), 0).astype(np.int8)
+
+    def _set_named_groups(self: Any, groups: Any, label_features: Any) -> None:
+        """Set the fitted attributes where some labels of some rows are unknown."""
+        squares = isinstance(self._threshold_rule(), str)
+        block, scale = solve_named_groups(groups, self.alpha_, label_features, squares=squares)
+        self.label_scale_, self._by_name_alone = scale, groups.counts <= 0
+        named_intercept = signed_targets(block.result.intercept)
+        self._set_coef([block], "gram", groups.counts, groups.known)
+        unknown = groups.known <= 0
+        self.intercept_[unknown] = named_intercept[unknown] - self.threshold_
+        self._constant = np.where(groups.counts > 0, self._constant, 0).astype(np.int8)
 
     def _choose_route(self: Any, X: Any) -> str:
         if self.solver != "auto":

@@ -121,7 +121,7 @@ def use_label_names(classifier: Any, columns: Any, features: Any, row_features: 
     """
     from hyperlabel.linear.label_features import WIDE_BYTES
 
-    ridge = _find_ridge(classifier)
+    ridge = _find_ridge(classifier) if choices.method == "ridge" else None
     is_needed = choices.label_text is not None and not choices.label_text.parents
     if ridge is None or not columns.text:
         if is_needed:

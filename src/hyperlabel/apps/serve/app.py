@@ -167,7 +167,7 @@ def _suggest_labels(
     project: Any, documents: list[Any], limit: int, threshold: float
 ) -> list[list[dict[str, Any]]]:
     """Return the likeliest labels of each document, best first."""
-    names, sources = project.label_names, project.sources(documents)
+    names, rankings, sources = project.label_names, project.ranked(documents), project.sources(documents)
     return [
         [
             {"uri": _make_label_uri(names[j]), "label": names[j], "notation": None, "score": p}
@@ -175,7 +175,7 @@ def _suggest_labels(
             for j, p in label_order[:limit]
             if p > 0 and p >= threshold
         ]
-        for i, label_order in enumerate(project.ranked(documents))
+        for i, label_order in enumerate(rankings)
     ]
 
 

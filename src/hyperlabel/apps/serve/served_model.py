@@ -71,10 +71,10 @@ class ServedModel:
 
     def sources(self, documents: list[Document]) -> Any:
         """Return what each score comes from, as `ModelFile.answer`; None where all come from rows."""
-        from hyperlabel.meta.named_labels import has_sources
-
         if self.plain is not None:
             return self.plain.sources(len(documents))
+        from hyperlabel.meta.named_labels import has_sources
+
         if not has_sources(self.file.model[-1]):
             return None
         return self.file.answer(make_inputs(self._columns, documents), values=False).sources
