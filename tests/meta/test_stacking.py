@@ -7,7 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import expit, log_expit
+from sklearn.datasets import make_multilabel_classification
+from sklearn.model_selection import KFold
 
+from hyperlabel import AutoMultiLabel, explain
 from hyperlabel.meta.stacking import PRIOR_ROWS, stack_weights
 
 
@@ -69,3 +72,14 @@ def test_on_new_samples_it_is_no_worse_than_its_best_member():
         best_alone = min(log_loss_of(one, *fresh) for one in np.eye(3))
         gains.append((best_alone - log_loss_of(weights, *fresh)) / 200)
     assert np.mean(gains) > 2 * np.std(gains) / np.sqrt(len(gains))
+
+
+def test_a_stacked_blend_of_linear_methods_is_still_explained_by_its_features():
+    X, Y = make_multilabel_classification(n_samples=200, n_classes=4, random_state=0)
+    model = AutoMultiLabel("ndcg_at_3", methods=["ridge", "plst", "spectral"], cv=KFold(3)).fit(X, Y)
+    weights = model.leaderboard_[0]["weights"]
+    assert len(set(weights)) == len(weights) > 1  # stacked, so not equal
+    (label_explanation,) = explain(model, X[:1], labels=[0], top=30)
+    total = label_explanation.base + sum(part.share for part in label_explanation.features)
+    assert_allclose(total, label_explanation.score)
+    assert_allclose(label_explanation.score, model.decision_function(X[:1])[0, 0])
