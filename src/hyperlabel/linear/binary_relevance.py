@@ -11,9 +11,8 @@ coef_       2W, W = (XcᵀXc + λI)⁻¹XcᵀYc            k×d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,7 +22,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 
 from hyperlabel._base import MultiLabelClassifier, shape_probabilities
-from hyperlabel._missing_labels import constant_labels, label_counts, unknown_score
+from hyperlabel._missing_labels import label_counts
 from hyperlabel._params import Rule, each_number, number, one_of
 from hyperlabel._validation import check_weights
 from hyperlabel.linear.fit_rows import FitRows, balanced_weights, class_weights
@@ -36,12 +35,12 @@ from hyperlabel.linear.label_features import (
 from hyperlabel.linear.margins import fit_margins
 from hyperlabel.linear.per_label import fit_one_by_one, map_of_labels, score_labels, score_of_unknown
 from hyperlabel.linear.shared_ridge import fit_shared_ridge, fits_memory, fold_maps, follow_rows
+from hyperlabel.linear.solved_labels import SolvedLabels
 from hyperlabel.metrics import get_scorer
 from hyperlabel.moments.auto_params import (
     ALPHA,
     THRESHOLD,
     Auto,
-    decide_threshold,
 )
 from hyperlabel.moments.cross_validate import ClosedFormCV
 from hyperlabel.moments.linear_map import LinearMap
@@ -54,13 +53,11 @@ from hyperlabel.solvers.moments.stored_rows import StoredRows
 from hyperlabel.solvers.ridge.grouped_path import RowGroups, SummedGroups
 from hyperlabel.solvers.ridge.label_blocks import (
     SETTLED,
-    SolvedBlock,
-    keep_largest,
     solve_groups,
     solve_label_blocks,
     solve_sums,
 )
-from hyperlabel.solvers.ridge.routes import RidgeResult, Solver
+from hyperlabel.solvers.ridge.routes import Solver
 
 CLASS_WEIGHT = Rule(
     lambda value: not isinstance(value, str) or value == "balanced",
@@ -75,7 +72,7 @@ def _has_probabilities(self: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier, ScanningModel):
+class BinaryRelevance(NamedLabels, SolvedLabels, OutOfFoldProbabilities, MultiLabelClassifier, ScanningModel):
     r"""One linear model per label; with the default estimator, one shared solve for all of them.
 
     With ``estimator=None`` every label j is a ridge regression on targets ±1,
@@ -428,53 +425,8 @@ class BinaryRelevance(NamedLabels, OutOfFoldProbabilities, MultiLabelClassifier,
             return self.solver  # one pattern of gaps after the other
         return route
 
-    def _set_coef(self, blocks: Iterable[SolvedBlock], solver: str, counts: np.ndarray, weight: Any) -> None:
-        """Set `coef_`, `intercept_` and `threshold_` from the solved blocks of labels, in order."""
-        coefs, intercepts, self.residual_ = [], [], 0.0
-        squares: list[Any] = []
-        for block in blocks:
-            linear_map = self._make_linear_map(block.result, block.centre)
-            coefs.append(linear_map.product)
-            intercepts.append(linear_map.intercept)
-            squares.append(block.squares)
-            self.residual_, self.alpha_ = max(self.residual_, block.result.residual), block.alpha
-        if self.max_nonzero_coefs is not None:
-            self.coef_ = sparse.vstack(coefs, format="csr")
-        else:
-            self.coef_ = coefs[0] if len(coefs) == 1 else np.vstack(coefs)
-        self._set_threshold(np.concatenate(intercepts), squares, block.means, counts, weight)
-        self.solver_ = solver
-        self._constant = constant_labels(counts, weight)
-
-    def _set_threshold(
-        self, intercept: np.ndarray, squares: list[Any], means: Any, counts: np.ndarray, weight: Any
-    ) -> None:
-        """Decide the threshold, and set the intercepts of all labels."""
-        label_means = np.divide(counts, weight, out=np.zeros(len(counts)), where=np.asarray(weight) > 0)
-        if means is not None:
-            label_means = means
-        all_squares = partial(np.concatenate, squares)
-        self.threshold_ = decide_threshold(
-            self._threshold_rule(), self._layout.kind, label_means, all_squares, counts, weight
-        )
-        self.intercept_ = intercept - self.threshold_
-        if np.ndim(weight):
-            is_logistic = self.loss == "logistic"
-            prior_score = unknown_score(counts, weight, self.threshold_, logistic=is_logistic)
-            self.intercept_[weight <= 0] = prior_score
-
     def _follow(self, X: Any, Y: sparse.csr_array, weights: np.ndarray | None) -> bool:
         return follow_rows(self, FitRows(X, Y, weights, None, None, {}))
-
-    def _make_linear_map(self, result: RidgeResult, centre: np.ndarray) -> LinearMap:
-        """Return the linear map of a solution, truncated to `max_nonzero_coefs` but exact at the row mean."""
-        full_map = LinearMap.of_targets(result.coef, result.intercept)
-        if self.max_nonzero_coefs is None:
-            return full_map
-        sparse_coef = keep_largest(np.ascontiguousarray(full_map.product), self.max_nonzero_coefs)
-        return LinearMap(
-            sparse_coef, full_map.intercept + np.asarray((full_map.product - sparse_coef) @ centre)
-        )
 
     def _linear_map(self) -> LinearMap:
         """Return f(x) = coef·x + intercept; predictions, explanations and closed-form search all read it."""
