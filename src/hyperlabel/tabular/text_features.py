@@ -19,8 +19,8 @@ from hyperlabel.tabular.pipeline import Choices, features_step, fit_index, learn
 _FEWEST_ROWS = 50  # of fewer, three folds say nothing
 _MOST_ROWS = 2000  # that both kinds of features are compared on
 _MOST_CHARACTERS = 30_000_000  # of all texts: beyond, features of characters would take minutes
-_STANDARD_ERRORS = 2.0  # by which characters must be better, and by how much: what their time is worth
-_LEAST_GAIN = 0.02
+_STANDARD_ERRORS = 2.0  # by which characters must be better, and by how much: people read words
+_LEAST_GAIN = 0.05
 _DEPTH = 10  # of the ranking compared
 
 

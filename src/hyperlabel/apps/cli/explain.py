@@ -114,7 +114,7 @@ def _print_explanation(explanation: Any, probability: float | None) -> None:
     if explanation.row is not None:
         click.echo(f"  {explanation.rest:+8.3f}  everything else")
     click.echo(f"  {explanation.base:+8.3f}  base")
-    if explanation.from_name is not None:
+    if abs(explanation.from_name or 0.0) >= 5e-4:  # that three digits show
         click.echo(f"  ({explanation.from_name:+.3f} of the shares comes from the label's name)")
     for feature_share in explanation.directions[:5]:
         moved_labels = ", ".join(f"{name} {weight:+.2f}" for name, weight in feature_share.labels)
