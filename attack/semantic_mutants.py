@@ -34,12 +34,14 @@ class Mutant(NamedTuple):
 
 
 _STORE = "comparison/test_store.py comparison/test_runner.py"
-_GUARANTEES = "meta/test_updating.py meta/test_threshold_tuner.py cli/test_guarantees.py"
+_GUARANTEES = "meta/test_updating.py meta/test_threshold.py cli/test_guarantees.py"
 _PLAIN = "persistence/test_plain.py cli/test_one_text.py serve/test_serve.py persistence"
 
 MUTANTS = [
     # -- the server's requests
-    Mutant("apps/serve/app.py", "row[j] >= threshold", "row[j] > threshold", "serve/test_requests.py"),
+    Mutant(
+        "apps/serve/app.py", "p > 0 and p >= threshold", "p > 0 and p > threshold", "serve/test_requests.py"
+    ),
     Mutant(
         "apps/serve/app.py",
         "hmac.compare_digest(sent, token.encode())",
