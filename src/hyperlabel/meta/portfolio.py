@@ -192,6 +192,14 @@ def _fit_landmark_ridge(
     ), best_score
 
 
+def grow_landmarks(n_first: int, first_seconds: float, seconds_left: float) -> int:
+    """Return how many landmarks a third of the time left affords, by the time that the first ones took.
+
+    Sums grow as their square, factorisations as their cube: 600 landmarks took .26 s on slashdot, 2600 9.5 s.
+    """
+    return int(n_first * min(max(seconds_left, 0.0) / (3 * first_seconds), 1e3) ** (1 / 2.5))
+
+
 def _run_kernel_ridge(task: Task, deadline: float) -> Iterator[CandidateRun]:
     """Choose the length scale with few landmarks, then take as many as the time left allows."""
     n, d = task.X.shape
@@ -209,10 +217,8 @@ def _run_kernel_ridge(task: Task, deadline: float) -> Iterator[CandidateRun]:
             best_score, best_run = run_score, landmark_run
         _stop_if_late(task, deadline, landmark_run.seconds)
     assert best_run is not None
-    n_affordable = (deadline - task.clock()) / (3 * best_run.seconds)  # the cost grows about as size^1.5
-    n_landmarks = min(
-        n, MOST_LANDMARKS, LANDMARK_BYTES // (4 * n), int(n_first * min(n_affordable, 1e3) ** (2 / 3))
-    )
+    n_affordable = grow_landmarks(n_first, best_run.seconds, deadline - task.clock())
+    n_landmarks = min(n, MOST_LANDMARKS, LANDMARK_BYTES // (4 * n), n_affordable)
     if n_landmarks > 1.5 * n_first:
         alphas = best_run.params["alpha"] * np.array([0.3, 1.0])
         yield _fit_landmark_ridge(task, n_landmarks, best_run.params["length_scale"], alphas)[0]
