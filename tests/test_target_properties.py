@@ -45,7 +45,7 @@ WRAPPERS = (ThresholdTuner, MultiLabelCalibrator)  # of BinaryRelevance: they pa
 WEIGHED = [m for m in WITH_GAPS if has_fit_parameter(m, "sample_weight") or isinstance(m, WRAPPERS)]
 BY_ENTRY = [model for model in WEIGHED if isinstance(model, (BinaryRelevance, *WRAPPERS))]
 drawn = settings(
-    max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
+    max_examples=5, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )
 masks = arrays(bool, (N, K), elements=st.booleans())
 entries = arrays(float, (N, K), elements=st.sampled_from([0.0, 1.0]))
