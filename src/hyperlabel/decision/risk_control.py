@@ -179,7 +179,7 @@ def guarantee_precision(
             )
             is_on[positive_rows] = False
     if error_control == "fdr":
-        is_tested = np.array([sequence.evidence > 0 for sequence in sequences])
+        is_tested = np.array([sequence.evidence > 0 for sequence in sequences], dtype=bool)
         p_values = np.array([sequence.p_value[0] for sequence in sequences])[is_tested]
         label_levels = np.where(is_tested, _shared_level(p_values, level), 0.0)
     else:
