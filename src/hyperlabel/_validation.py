@@ -403,7 +403,7 @@ def _compress_rows(values: np.ndarray) -> sparse.csr_array:
     """Return an indicator as floats in csr, a block of rows at a time: SciPy takes three copies of it."""
     (n_rows, n_columns), columns, entries = values.shape, [], []
     indptr = np.zeros(n_rows + 1, np.int64)
-    for rows in gen_batches(n_rows, max(1, _BLOCK_ENTRIES // n_columns)):
+    for rows in gen_batches(max(1, n_rows), max(1, _BLOCK_ENTRIES // n_columns)):
         block = values[rows]
         is_stored = block != 0
         counts = np.count_nonzero(is_stored, axis=1)

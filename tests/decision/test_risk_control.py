@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -181,6 +183,16 @@ def test_bad_input_is_one_sentence():
         guarantee_precision(scores, Y, 0.99)
     with pytest.raises(ValueError, match="needs at least 230 rows to test"):
         guarantee_overall_precision(scores, Y, 0.99)
+
+
+def test_a_precision_that_too_few_rows_can_test_names_the_highest_that_they_can():
+    scores, Y = draw(100, 2, 0)
+    with pytest.raises(ValueError, match="75 of 100 are left") as refusal:
+        guarantee_precision(scores, Y, 0.99)
+    highest = float(re.search(r"can test a precision of ([\d.]+) at most", str(refusal.value))[1])
+    assert highest == 0.969
+    assert rows_needed(highest, 0.9) <= 75 < rows_needed(highest + 0.001, 0.9)
+    guarantee_precision(scores, Y, highest)
 
 
 def test_what_an_overall_precision_asks_for_grows_with_the_logarithm_of_the_chance_of_error():

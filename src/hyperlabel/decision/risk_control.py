@@ -106,10 +106,11 @@ def choosing_and_testing(
     choosing_rows, testing_rows = group_shuffle_split(n, groups, CHOOSING_SHARE, one_each=one_each)
     min_rows = rows_needed(precision, confidence)
     if len(testing_rows) < min_rows:
+        highest = np.floor(1000 * (1 - confidence) ** (1 / max(1, len(testing_rows)))) / 1000
         raise ValueError(
             f"A precision of {precision:g} with confidence {confidence:g} needs at least {min_rows} rows to "
             f"test (groups count once); {len(testing_rows)} of {n} are left beside those that choose the "
-            "thresholds."
+            f"thresholds. These can test a precision of {highest:g} at most."
         )
     return choosing_rows, testing_rows
 
