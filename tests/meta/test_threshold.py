@@ -480,3 +480,10 @@ def test_a_jaccard_index_is_tuned_as_the_f1_it_grows_with(data):
     assert by_jaccard.cv_score_ == pytest.approx(f1 / (2 - f1))
     with pytest.raises(ValueError, match="must name a measure of label sets"):
         ThresholdTuner(strategy="proportional", scoring="roc_auc_macro").fit(X, Y)
+
+
+def test_a_parameter_of_an_estimator_that_nobody_named_is_refused_with_the_call_to_write():
+    with pytest.raises(ValueError, match=r"estimator__alpha .* write ThresholdTuner\(BinaryRelevance\(\)\)"):
+        ThresholdTuner().set_params(estimator__alpha=1.0)
+    tuner = ThresholdTuner().set_params(estimator=BinaryRelevance(), estimator__alpha=3.0)
+    assert tuner.estimator.alpha == 3.0

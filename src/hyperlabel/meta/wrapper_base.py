@@ -127,6 +127,17 @@ class WrappingClassifier(ConsistentLabels, MetaEstimatorMixin, MultiLabelClassif
         """Whether y may hold shares between 0 and 1."""
         return self._is_prefit() or target_check_options(self._get_estimator())["soft"]
 
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters, as scikit-learn does; those of an estimator that nobody named are refused."""
+        inner_names = [name for name in params if name.startswith("estimator__")]
+        if inner_names and params.get("estimator", self.estimator) is None:
+            name = type(self).__name__
+            raise ValueError(
+                f"{inner_names[0]} is a parameter of an estimator that was not named: write "
+                f"{name}(BinaryRelevance()), which is what {name}() fits."
+            )
+        return super().set_params(**params)
+
     def _get_estimator(self) -> Any:
         """Return the classifier to fit, the shared ridge where none was named.
 
