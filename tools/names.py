@@ -33,7 +33,7 @@ LIMITS: dict[str, tuple[str, float, str]] = {
     "long-sentences": ("≤", 8, "% of sentences with more than 35 words"),
     "private-words": ("≤", 0, "private words in public names, options and messages"),
     "cycles": ("≤", 0, "groups of modules that import each other"),
-    "lines": ("≤", 50_900, "lines of the package"),
+    "lines": ("≤", 50_950, "lines of the package"),
 }
 # Words that say nothing about what a variable holds.
 PLAIN = {
