@@ -7,7 +7,6 @@ encoder and regressor need. Both are refitted per fold, so nothing of the held-o
 is decided once, on all rows: every M has the same, so that it favours none.
 """
 
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -50,18 +49,15 @@ def choose_dimension(
         # a regressor of the user's needs the rows of each fold: their moments would be summed for nothing
         summed = None if model.regressor is None else False
         folds = Folds(X, Y, cv, groups=groups, with_target_gram=encoder.needs_cooccurrence, summed=summed)
-        total_moments, moments_per_fold = folds.total, folds.sums or repeat(None)
+        total_moments = folds.total
         if isinstance(alpha, str) and model.regressor is None:
             alpha = choose_alpha(X, Y) if total_moments is None else alpha_of_labels(total_moments)
-        splits = [
-            Fold(train, test, fold_moments)
-            for (train, test), fold_moments in zip(folds.splits, moments_per_fold, strict=False)
-        ]
-        fold_constants = [constant_labels(Y[fold.train].sum(axis=0), len(fold.train)) for fold in splits]
+        all_folds = list(folds)
+        fold_constants = [constant_labels(Y[fold.train].sum(axis=0), len(fold.train)) for fold in all_folds]
         fold_scores = np.stack(
             [
                 _score_fold(model, largest_encoder, alpha, fold, X, Y, grid, scorer, FAR * constant_signs)
-                for fold, constant_signs in zip(splits, fold_constants, strict=True)
+                for fold, constant_signs in zip(all_folds, fold_constants, strict=True)
             ]
         )
     mean_scores = fold_scores.mean(axis=0)

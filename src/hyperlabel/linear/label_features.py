@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -293,8 +292,8 @@ def cross_validate_named(
     products = row_products(X) if route == "samples" and sparse.issparse(X) else None
 
     def fold_scores(setting: dict[str, Any]) -> Iterator[np.ndarray]:
-        alpha, fold_sums = setting["alpha"], repeat(None) if folds.sums is None else folds.sums
-        for (train, test), moments in zip(folds.splits, fold_sums, strict=False):
+        alpha = setting["alpha"]
+        for train, test, moments in folds:
             train_weights = None if sample_weight is None else sample_weight[train]
             counts, weight = label_counts(Y[train], train_weights)
             test_products = None if products is None else products[np.ix_(test, train)]

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import ParameterGrid
 
 from hyperlabel.decision import per_label_thresholds
+from hyperlabel.model_selection import out_of_fold_scores
 from hyperlabel.model_selection.folds import make_folds
 from hyperlabel.model_selection.groups import groups_for_fit
 
@@ -36,32 +37,24 @@ class Chosen(ClassifierMixin, BaseEstimator):
             self.cv, Y, groups, shuffle=True, random_state=self.random_state
         )
         grid_settings = list(ParameterGrid(self.grid))
-        held_out_scores = [self._score_test_rows(X, y, groups, *first_fold, s) for s in grid_settings]
-        first_fold_labels = Y[first_fold[1]]
+        candidates = [clone(self.estimator).set_params(**setting) for setting in grid_settings]
+        test_rows = first_fold[1]
+        held_out_scores = [
+            out_of_fold_scores(candidate, X, y, cv=[first_fold], groups=groups)[test_rows]
+            for candidate in candidates
+        ]
         setting_scores = [
-            per_label_thresholds(fold_scores, first_fold_labels, scoring=self.scoring).value
+            per_label_thresholds(fold_scores, Y[test_rows], scoring=self.scoring).value
             for fold_scores in held_out_scores
         ]
         best_index = int(np.argmax(setting_scores))
+        best_model = candidates[best_index]
         self.best_params_ = grid_settings[best_index]
-        self.oof_scores_ = np.empty(y.shape)
-        self.oof_scores_[first_fold[1]] = held_out_scores[best_index]
-        for train_rows, test_rows in other_folds:
-            self.oof_scores_[test_rows] = self._score_test_rows(
-                X, y, groups, train_rows, test_rows, self.best_params_
-            )
-        best_model = clone(self.estimator).set_params(**self.best_params_)
+        self.oof_scores_ = out_of_fold_scores(best_model, X, y, cv=other_folds, groups=groups)
+        self.oof_scores_[test_rows] = held_out_scores[best_index]
         self.estimator_ = best_model.fit(X, y, **groups_for_fit(best_model, groups))
         self.classes_ = self.estimator_.classes_
         return self
-
-    def _score_test_rows(
-        self, X: Any, y: Any, groups: Any, train_rows: Any, test_rows: Any, setting: dict[str, Any]
-    ) -> np.ndarray:
-        model = clone(self.estimator).set_params(**setting)
-        group_arguments = groups_for_fit(model, None if groups is None else np.asarray(groups)[train_rows])
-        model.fit(X[train_rows], y[train_rows], **group_arguments)
-        return np.asarray(model.decision_function(X[test_rows]))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of the chosen model."""
