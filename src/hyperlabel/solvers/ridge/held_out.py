@@ -73,9 +73,10 @@ def score_held_out(
         raise linalg.LinAlgError(f"alpha = {alpha:g} is too small for these rows: raise it.")
     multiply, square = linalg.get_blas_funcs(("gemm", "syrk"), (A,))
     dual = multiply(1.0, A, multiply(1.0, A, rows.targets(Y)), trans_a=1)
+    scaled_root = root / (alpha * float(root @ root))
     for test in tests:
         fold_inverse = square(1.0, A[:, test], trans=1, lower=1)
-        fold_inverse -= np.outer(root[test] / (alpha * float(root @ root)), root[test])
+        fold_inverse -= np.outer(scaled_root[test], root[test])
         missed_by = linalg.solve(fold_inverse, dual[test], assume_a="pos", lower=True, check_finite=False)
         yield as_dense(Y[test]) - missed_by / root[test, None]
 
