@@ -80,7 +80,7 @@ class WideFolds:
         options: Any = {"sample_weight": self.weights, "tol": self.tol, "dtype": self._dtype()}
         # The factorisation is done once, before the first fold: the folds themselves call SciPy's BLAS alone.
         fold_scores = score_held_out(self.X, self.Y, tests, alpha, **options)
-        return map(lambda scores: signed_targets(scores) - self.threshold, fold_scores)
+        return (signed_targets(scores) - self.threshold for scores in fold_scores)
 
     def _fold_by_fold(self, alpha: float) -> Iterator[np.ndarray]:
         for (train, test), (counts, weight) in zip(self.splits, self.counts, strict=True):
