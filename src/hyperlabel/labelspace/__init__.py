@@ -1,6 +1,6 @@
 """Label-space transformations: learn a few directions of the label cube instead of K labels."""
 
-from hyperlabel.labelspace.classifier import ErrorDecomposition, LabelSpaceClassifier, ideal_scores
+from hyperlabel.labelspace.classifier import ErrorDecomposition, LabelSpaceClassifier
 from hyperlabel.labelspace.encoders import (
     AffineEncoder,
     ConditionalPrincipalEncoder,
@@ -8,6 +8,7 @@ from hyperlabel.labelspace.encoders import (
     FrequentLabelsEncoder,
     IdentityEncoder,
     PrincipalEncoder,
+    ideal_scores,
 )
 from hyperlabel.labelspace.hadamard import HadamardEncoder
 from hyperlabel.labelspace.kernel_dependency import KernelDependencyEstimation

@@ -433,21 +433,5 @@ class LabelSpaceClassifier(EncodedClassifier):
         return param_paths if hasattr(self.encoder, "n_components") else {"alpha": "alpha"}
 
 
-def ideal_scores(encoder: Any, y: Any) -> np.ndarray:
-    """Scores 2ỹ − 1 of the ideal learner: what a fitted encoder makes of perfectly predicted codes of y.
-
-    The only error left is the encoder's, which is what Figures 9 and 10 of the paper show.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hyperlabel.labelspace import PrincipalEncoder, ideal_scores
-    >>> Y = np.array([[1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]])
-    >>> bool(((ideal_scores(PrincipalEncoder(2).fit(Y), Y) > 0) == Y).all())
-    True
-    """
-    return signed_targets(encoder.inverse_transform(encoder.transform(y)))
-
-
 def _chooses_dimension(encoder: Any) -> bool:
     return isinstance(encoder, AffineEncoder) and getattr(encoder, "n_components", None) == "auto"

@@ -30,6 +30,7 @@ from hyperlabel._base import DocumentedEstimator
 from hyperlabel._params import NONE, clip_components, number, one_of, start_fit, whole
 from hyperlabel._validation import canonical_rows, check_targets, target_check_options
 from hyperlabel.geometry.hypercube import mean_vertex
+from hyperlabel.moments.linear_map import signed_targets
 from hyperlabel.solvers.arrays import as_dense
 from hyperlabel.solvers.moments.row_moments import RowMoments
 from hyperlabel.solvers.ridge.routes import choose_route, solve_ridge
@@ -320,3 +321,19 @@ class ConditionalPrincipalEncoder(AffineEncoder):
 
 def _reference_point(reference: str, counts: np.ndarray, n_rows: float) -> np.ndarray:
     return counts / n_rows if reference == "mean" else np.zeros(len(counts))
+
+
+def ideal_scores(encoder: Any, y: Any) -> np.ndarray:
+    """Scores 2ỹ − 1 of the ideal learner: what a fitted encoder makes of perfectly predicted codes of y.
+
+    The only error left is the encoder's, which is what Figures 9 and 10 of the paper show.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlabel.labelspace import PrincipalEncoder, ideal_scores
+    >>> Y = np.array([[1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]])
+    >>> bool(((ideal_scores(PrincipalEncoder(2).fit(Y), Y) > 0) == Y).all())
+    True
+    """
+    return signed_targets(encoder.inverse_transform(encoder.transform(y)))

@@ -143,7 +143,7 @@ def answered_rows(path: str, columns: Any) -> Iterator[tuple[str, list[Answers] 
     if not _is_queue(path):
         yield path, None
         return
-    from hyperlabel.tabular.model_file import as_temporary
+    from hyperlabel.tabular.data_as_path import as_temporary
 
     table_rows, row_answers, n_untouched = _read_answered_rows(path, columns)
     if not table_rows:

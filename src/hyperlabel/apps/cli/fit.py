@@ -108,10 +108,11 @@ def fit(data: str, output: str, method: str, min_rows: int, as_json: bool, **opt
     hyperlabel evaluate model.hyper held-out.csv
     """  # noqa: D301 - click wants the character
     from hyperlabel.apps.cli._progress import show_step
+    from hyperlabel.tabular.data_as_path import open_data_as_path
     from hyperlabel.tabular.description import describe_input
     from hyperlabel.tabular.fitting import arrange_folds, choose_pipeline, drop_rare_labels, fit_model_file
     from hyperlabel.tabular.label_text import add_labels
-    from hyperlabel.tabular.model_file import open_data_as_path, save_model
+    from hyperlabel.tabular.model_file import save_model
     from hyperlabel.tabular.text_features import choose_text_features
 
     start_seconds = time.perf_counter()
