@@ -7,9 +7,10 @@ import numpy as np
 
 from hyperlabel.metrics import at_k
 from hyperlabel.metrics.bipartition import bipartition_table, label_table
+from hyperlabel.metrics.label_auc import auc_by_label
 from hyperlabel.metrics.measures import list_measures
 from hyperlabel.metrics.probability import probability_table, read_probabilities
-from hyperlabel.metrics.ranking import auc_by_label, rank_measures, ranked_blocks
+from hyperlabel.metrics.ranking import rank_measures, ranked_blocks
 from hyperlabel.metrics.validation import (
     TopK,
     Truth,
