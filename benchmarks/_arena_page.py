@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse, stats
 
-from benchmarks._timing import data_folder
 from benchmarks.rule_cache import SETS
 from hyperlabel.metrics import (
     f1_score,
@@ -102,7 +102,8 @@ def read_results(folder: Path) -> dict[str, dict[str, Kept]]:
 
 def read_published() -> dict[tuple[str, str], tuple[float, str]]:
     """Return the best of 28 methods by set and measure (Bogatinovski et al., 2022), where the file is."""
-    file = data_folder() / "anchors" / "bogatinovski2022.csv"
+    folder = Path(os.environ.get("HYPERLABEL_DATA") or "../shared/data")
+    file = folder / "anchors" / "bogatinovski2022.csv"
     if not file.exists():
         return {}
     with file.open(encoding="utf-8", newline="") as rows:

@@ -182,9 +182,11 @@ class Names:
         edges = {name: {t for t in targets if t != name} for name, targets in edges.items()}
         return [" ".join(sorted(group)) for group in _components(edges) if len(group) > 1]
 
-    def lines(self) -> int:
-        """Lines of all modules."""
-        return sum(len((self.package / p).read_text(encoding="utf-8").splitlines()) for p in self.trees)
+    def lines(self) -> Counter[str]:
+        """Lines of each module."""
+        return Counter(
+            {str(p): len((self.package / p).read_text(encoding="utf-8").splitlines()) for p in self.trees}
+        )
 
     # -- all of it ------------------------------------------------------------------------------------
 
@@ -196,7 +198,7 @@ class Names:
         found = [use for use in plain if use.endswith(": found")]
         long = sorted((pair for pair in sizes if pair[0] > LONG), reverse=True)
         doubles, private, cycles = self.doubles(), self.private_words(), self.cycles()
-        words = sum(n for n, _ in sizes)
+        words, lines = sum(n for n, _ in sizes), self.lines()
         return {
             "compound-locals": (_compound(locals_), _single(locals_)),
             "compound-functions": (_compound(functions), _single(functions)),
@@ -208,7 +210,7 @@ class Names:
             "long-sentences": (100 * len(long) / max(len(sizes), 1), [f"{n} {text}" for n, text in long]),
             "private-words": (len(private), private),
             "cycles": (len(cycles), cycles),
-            "lines": (self.lines(), []),
+            "lines": (lines.total(), [f"{n} {module}" for module, n in lines.most_common()]),
         }
 
 

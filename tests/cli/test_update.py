@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import subprocess
@@ -81,6 +82,28 @@ def test_update_equals_a_fit_on_all_rows(folder, tmp_path):
     done = run("update", model, "--forget", folder / "new.csv")
     assert done.exit_code == 0, done.output
     assert np.allclose(hyperlabel.load(model).decision_function(texts), old.decision_function(texts))
+
+
+def test_rows_and_queues_need_not_be_utf_8(folder, tmp_path):
+    """Spreadsheets save Latin-1, and semicolons where the comma is the decimal mark."""
+    model = tmp_path / "m.hyper"
+    shutil.copy(folder / "ridge.hyper", model)
+    rows = tmp_path / "rows.csv"
+    rows.write_text("note,tags\nein grüner Apfel,fruit;colour\n", encoding="latin-1")
+    done = run("update", model, rows, "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["rows"] == 61
+    assert run("update", model, "--forget", rows).exit_code == 0
+    queue = tmp_path / "queue.csv"
+    done = run("predict", model, folder / "new.csv", "--review", "-o", queue)
+    assert done.exit_code == 0, done.output
+    header, first, *_ = csv.reader(queue.read_text(encoding="utf-8").splitlines())
+    first[header.index("labels")], first[header.index("note")] = "fruit", "ein grüner Apfel"
+    with queue.open("w", encoding="latin-1", newline="") as file:
+        csv.writer(file, delimiter=";").writerows([header, first])
+    done = run("update", model, queue, "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["rows"] == 61
 
 
 def some(folder, target, rows, source="old.csv"):

@@ -4,11 +4,13 @@ import csv
 import json
 import warnings
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from hyperlabel.datasets._lines import decode_bytes
 from hyperlabel.datasets.formats import TABLE_TITLES
 from hyperlabel.datasets.label_cells import NO_LABEL
 from hyperlabel.tabular.wording import closest_name, plural
@@ -183,8 +185,16 @@ def answered_entries(Y: Any, row_answers: list[Answers], label_names: list[str])
 def _is_queue(path: str) -> bool:
     if Path(path).suffix.lower() != ".csv" or not Path(path).is_file():
         return False
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        return tuple(next(csv.reader(file), []))[: len(_QUEUE_COLUMNS)] == _QUEUE_COLUMNS
+    with closing(_read_queue_lines(path)) as queue_lines:
+        return tuple(next(queue_lines, []))[: len(_QUEUE_COLUMNS)] == _QUEUE_COLUMNS
+
+
+def _read_queue_lines(path: str) -> Generator[list[str]]:
+    """Yield the lines of a queue as a spreadsheet may save it: UTF-8 or Latin-1, with , or ; between."""
+    with open(path, "rb") as file:
+        header = decode_bytes(file.readline()).removeprefix("\ufeff")
+        delimiter = ";" if header.count(";") > header.count(",") else ","
+        yield from csv.reader(chain([header], map(decode_bytes, file)), delimiter=delimiter)
 
 
 def _read_answered_rows(path: str, columns: Any) -> tuple[list[dict[str, Any]], list[Answers], int]:
@@ -192,8 +202,7 @@ def _read_answered_rows(path: str, columns: Any) -> tuple[list[dict[str, Any]], 
     complete: dict[str, set[str]] = {}
     answers: dict[str, dict[str, bool]] = {}
     row_inputs: dict[str, dict[str, Any]] = {}
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        header, *queue_lines = filter(None, csv.reader(file))
+    header, *queue_lines = filter(None, _read_queue_lines(path))
     for queue_line in queue_lines:
         queue_fields = dict(zip(_QUEUE_COLUMNS, queue_line, strict=False))
         row, labels_cell = queue_fields["row"], queue_fields.get("labels", "").strip()
