@@ -110,6 +110,15 @@ def test_one_row_of_the_fit_is_refused(place, tmp_path):
     assert "which was in the fit: judge the model by other rows" in refused.output
 
 
+def test_a_part_of_the_training_file_is_judged_by_models_of_that_part_and_says_so(place, tmp_path):
+    part = tmp_path / "part.jsonl"
+    part.write_text("\n".join((place / "train.jsonl").read_text().splitlines()[:60]) + "\n")
+    told = done("evaluate", place / "ridge.hyper", part).stdout
+    assert "its whole training file gives its own score" in " ".join(told.split())
+    whole = done("evaluate", place / "ridge.hyper", place / "train.jsonl").stdout
+    assert "its whole training file" not in " ".join(whole.split())
+
+
 def test_rows_with_unknown_labels_are_judged_out_of_fold(tmp_path):
     """Folds are fitted on what is known, as the model was."""
     rng = np.random.default_rng(0)

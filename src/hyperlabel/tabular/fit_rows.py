@@ -149,9 +149,10 @@ def rows_to_judge(file: Any, dataset: Any, data: str) -> RowsToJudge:
         return RowsToJudge(new_rows, "held-out", n_in_fit, f"{overlap_sentence}: they are left out.")
     if len(dataset) < 2:
         raise ValueError(f"{data} has one row, which was in the fit: judge the model by other rows.")
-    return RowsToJudge(
-        dataset, "out-of-fold", n_in_fit, f"{overlap_sentence}: each row is judged by models of the others."
-    )
+    judges = "each row is judged by models of the others"
+    if not overlap.has_whole_fit:
+        judges += " in this file, which know less than the model: its whole training file gives its own score"
+    return RowsToJudge(dataset, "out-of-fold", n_in_fit, f"{overlap_sentence}: {judges}.")
 
 
 def warn_of_flattery(n_in_fit: int, data: str) -> str:
