@@ -5,8 +5,10 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.preprocessing import MultiLabelBinarizer
 
 from hyperlabel.geometry import LabelTree
+from hyperlabel.model_selection import IterativeStratifiedKFold
 
 
 def draw_graph(seed, k=12, most=3):
@@ -121,3 +123,15 @@ def test_labels_nobody_knows_imply_no_ancestor():
     gaps = [[0, 0, nan], [nan, 1, nan], [nan, nan, 1], [nan, 0, 0.25], [nan, nan, nan]]
     want = [[0, 0, nan], [1, 1, nan], [1, 1, 1], [nan, 0.25, 0.25], [nan, nan, nan]]
     np.testing.assert_array_equal(tree.imply(sparse.csr_array(gaps)).toarray(), want)
+
+
+def test_folds_are_stratified_on_every_level_of_a_tree():
+    """Ancestors are labels like any other once they are implied: no fold lacks the rows of a branch."""
+    rng = np.random.default_rng(0)
+    paths = [f"a/{i}" for i in range(5)] + [f"b/{i}/{j}" for i in range(3) for j in range(3)]
+    tree = LabelTree.from_paths(paths)
+    label_sets = [set(rng.choice(paths, size=rng.integers(1, 4), replace=False)) for _ in range(600)]
+    Y = MultiLabelBinarizer().fit_transform(tree.imply(label_sets))
+    assert Y.shape[1] == len(paths) + 5
+    for _, test_rows in IterativeStratifiedKFold(5, shuffle=True, random_state=0).split(Y, Y):
+        assert np.abs(Y[test_rows].sum(axis=0) - Y.sum(axis=0) / 5).max() <= 4
