@@ -10,9 +10,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from hyperlabel.datasets._lines import decode_bytes
 from hyperlabel.datasets.formats import TABLE_TITLES
 from hyperlabel.datasets.label_cells import NO_LABEL
+from hyperlabel.datasets.table_sources import decode_bytes
 from hyperlabel.tabular.wording import closest_name, plural
 
 # what a line of a queue begins with; the columns that the model reads follow

@@ -77,7 +77,9 @@ def _read_number(column: str, document: Mapping[str, Any]) -> float:
             return number
     except (ValueError, OverflowError):
         pass
-    raise UnreadableRow(f"The row's {column!r} must be a number, or null where it is missing.")
+    raise UnreadableRow(
+        f"The row's {column!r} must be a number without quotes (900.5), or null where it is missing."
+    )
 
 
 def _read_cell(column: str, document: Mapping[str, Any]) -> Any:
