@@ -201,6 +201,18 @@ def test_a_page_under_a_server_has_a_form_for_several_columns(browser, mixed, wi
                 "e.dispatchEvent(new Event('input')); })()"
             )
             browser.until("document.getElementById('try-rest').textContent.includes('must be a number')")
+            # An answer that comes late, to an earlier question, does not wipe out what was said since.
+            browser.run(
+                "(() => { const answered = window.fetch.bind(window); window.late = 0;"
+                " window.fetch = async (...asked) => { const turn = window.late++;"
+                " const answer = await answered(...asked);"
+                " if (turn === 0) await new Promise((done) => setTimeout(done, 600)); return answer; };"
+                " const e = document.getElementById('try-3'); for (const value of ['7', 'huge']) {"
+                " e.value = value; e.dispatchEvent(new Event('input')); } })()"
+            )
+            browser.run("new Promise((done) => setTimeout(done, 1200))")
+            assert browser.run("window.late") == 2
+            assert "must be a number" in browser.run("document.getElementById('try-rest').textContent")
             browser.console[:] = [line for line in browser.console if "400" not in line]  # chromium notes it
             assert browser.run(AUDIT) == []
             assert browser.console == []

@@ -34,7 +34,7 @@ export class TryView {
 
   async answer() {
     const { data } = this, text = this.fields ? "" : $("try-text").value, asked = (this.asked = (this.asked ?? 0) + 1);
-    const scores = data.model ? data.model.scores(text) : await this.askServer(text);
+    const scores = data.model ? data.model.scores(text) : await this.askServer(text, asked);
     if (!scores || asked !== this.asked) return; // a later question is under way
     // a server answers with probabilities, which have no threshold
     const margin = (j) => scores[j] - (data.model ? data.thresholds[j] : 0), over = (j) => data.model && margin(j) > 0;
@@ -50,17 +50,19 @@ export class TryView {
     show("try-marked", data.marks(text, label));
   }
 
-  async askServer(text) {
+  async askServer(text, asked) {
     const { base, project } = this.data.live, scores = new Array(this.data.labels.length).fill(0);
     const content = this.fields ? { row: Object.fromEntries(this.fields.map((name, i) => [name, this.inputs[i].value])) } : { text };
     const answer = await fetch(`${location.origin}${base}v1/projects/${encodeURIComponent(project)}/suggest`,
       { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...content, limit: 100 }) });
+    const reply = await answer.json();
+    if (asked !== this.asked) return null; // answers may come in another order than the questions
     if (!answer.ok) {
-      $("try-rest").textContent = (await answer.json()).detail ?? "The server did not answer.";
+      $("try-rest").textContent = reply.detail ?? "The server did not answer.";
       return null;
     }
     if (this.fields) $("try-rest").textContent = "";
-    for (const { label, score } of (await answer.json()).results) scores[this.data.labelIndex.get(label)] = score;
+    for (const { label, score } of reply.results) scores[this.data.labelIndex.get(label)] = score;
     return scores;
   }
 }
